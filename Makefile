@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign companions-campaign fault-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover manual pictures recorded-bounds repeated-test wrong-kernels conformance
+.PHONY: commands operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign companions-campaign fault-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover manual pictures recorded-bounds repeated-test wrong-kernels conformance manipulation-campaign cost
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -68,6 +68,11 @@ mutants: $(VENV)/installed
 proofs: $(VENV)/installed
 	$(BIN)/python -m tools.record --check $(ASK)
 
+# Every command that README, the documents and the help texts print, in a fresh environment with the wheel; an
+# hour on two cores, with QUICK=--quick a quarter.
+commands: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.printed_commands $(QUICK) build/commands
+
 # What the working group can merge or discuss, in the folder handover; eight minutes, most of them for suites.
 manual: $(VENV)/installed
 	$(BIN)/python -m tools.manual build/man
@@ -82,8 +87,8 @@ handover: $(VENV)/installed
 # The check of a model as one native program, build/verified/sonnx-verified: the formalization is compiled and extracted; half
 # a minute.  Needs Coq and the OCaml compiler, which `sh tools/install_coq.sh` installs.
 VERIFIED := build/verified
-CHECK_IN_COQ := syntax values evaluation encoding correctness lengths_first model call declarations alike graph_rules node_rules format_rules walk
-OF_CHECK := budget evaluator reading wire onnx_constants onnx_nodes onnx_model editions tables sonnx_verified
+CHECK_IN_COQ := syntax values evaluation encoding correctness lengths_first model call declarations alike graph_rules node_rules format_rules walk file_bytes wire_format messages file_constants file_graphs file_model
+OF_CHECK := slice budget evaluator reading editions tables sonnx_verified
 OCAML := ocamlopt -w -a -O3 -inline 100 -I +unix unix.cmxa
 verified: $(VENV)/installed
 	rm -rf $(VERIFIED)
@@ -109,6 +114,7 @@ definition-mutants: $(VENV)/installed
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
 DAMAGED_FILES ?= 2000
+REWRITTEN_FILES ?= 1000
 formal: $(VENV)/installed
 	rm -rf $(FORMAL)
 	mkdir -p $(FORMAL)
@@ -122,9 +128,10 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && printf '%s\n' decided_first.v decided_rest.v | xargs -n 1 -P 2 coqc -Q . Sonnx && coqc -Q . Sonnx decided.v
 	cd $(FORMAL) && coqc -Q . Sonnx extraction.v && rm -f evaluator.mli
 	cd $(FORMAL) && $(OCAML) $(OF_CHECK:%=%.ml) -o sonnx-verified
-	cd $(FORMAL) && ocamlopt -w -a budget.ml evaluator.ml reading.ml second_encoder.ml -o second_encoder
+	cd $(FORMAL) && ocamlopt -w -a slice.ml budget.ml evaluator.ml reading.ml second_encoder.ml -o second_encoder
 	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --random $(RANDOM_MODELS)
 	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --damaged $(DAMAGED_FILES)
+	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --rewritten $(REWRITTEN_FILES)
 
 # The terms that the prover makes of the rules, compared with those of the translation extracted by `make formal`.
 formal-terms: $(VENV)/installed
@@ -140,10 +147,12 @@ conformance:
 
 # A suite of the newest edition in build/suite, and how many wrong kernels it and ONNX's node tests detect; writes the table
 # in docs/measurements; half an hour.
+# `make wrong-kernels EVERY_KERNEL=5` measures a sample: every fifth kernel of each operator.
+EVERY_KERNEL ?= 1
 wrong-kernels: $(VENV)/installed
 	rm -rf build/suite
 	nice -n 19 $(BIN)/sonnx suite make build/suite --jobs 2 --format json --output build/suite.json
-	nice -n 19 $(BIN)/python -m benchmarks.suite_mutants build/suite --write
+	nice -n 19 $(BIN)/python -m benchmarks.suite_mutants build/suite --every $(EVERY_KERNEL) --write
 
 # Comparison of models: 10,000 mutants judged by exact runs, which also ends after MINUTES; an hour on an idle core.
 MINUTES ?= 120
@@ -189,16 +198,22 @@ oldest:
 	build/oldest/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	build/oldest/bin/pytest --numprocesses auto --dist loadfile
 
-# The documentation as a site in build/docs, with the generated pages; warnings are errors.
+# The documentation as a site in build/docs, with the generated pages; warnings are errors; the size of the site is printed.
 docs: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-docs.txt
 	$(BIN)/python -m tools.pages build/pages
-	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs build/pages build/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -c docs -d build/doctrees build/pages build/docs
+	du -sh build/docs
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.check
 	$(BIN)/python -m benchmarks.large
 	$(BIN)/python -m benchmarks.values
+
+# All tables of what commands cost, measured on this commit and written to docs/measurements; ten minutes on two cores that do
+# nothing else.
+cost: $(VENV)/installed
+	$(BIN)/python -m benchmarks.cost
 
 # The long tests, each in its own process; an interrupted run resumes the next time.
 # After a change of the program or the tests, remove build/campaigns.jsonl.
@@ -230,10 +245,16 @@ COPIES ?= 200
 companions-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.companions --most $(COPIES)
 
-# FAULTS calls of the system that fail, spread over all commands; half an hour.
-FAULTS ?= 500
+# FAULTS faults of the system and at most KILLS kills in each command: a quarter of an hour of processor time.
+FAULTS ?= 20
+KILLS ?= 60
 fault-campaign: $(VENV)/installed
-	nice -n 19 $(BIN)/python -m tests.support.faults --faults $(FAULTS)
+	nice -n 19 $(BIN)/python -m tests.support.faults --faults $(FAULTS) --kills $(KILLS)
+
+# MANIPULATIONS of packs, suites and certificates, of which each must be noticed; two minutes.
+MANIPULATIONS ?= 1000
+manipulation-campaign: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tests.support.manipulations --number $(MANIPULATIONS)
 
 # A few campaigns that end within minutes.
 short-campaign: $(VENV)/installed

@@ -9,6 +9,8 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 REPOSITORY = "SONNX_REPOSITORY"
 """The environment variable with the address of the repository, which the release workflow sets."""
+SITE = "SONNX_SITE"
+"""The environment variable with the address at which the site that `make docs` builds is published, if it is."""
 PROFILE = "https://github.com/onnx/working-groups"
 
 
@@ -26,3 +28,5 @@ class AddressesHook(MetadataHookInterface):
                 "Changelog": f"{repository}/blob/HEAD/CHANGELOG.md",
                 "Issues": f"{repository}/issues",
             }
+        site = os.environ.get(SITE, "").rstrip("/")
+        metadata["urls"] |= {"Rules": site} if site else {}

@@ -13,10 +13,13 @@ import importlib.util
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import onnx
+from msgspec.structs import replace
 
 import sonnx
 from benchmarks.exporter_networks import networks
@@ -25,11 +28,16 @@ from sonnx import fix
 from sonnx.base.errors import UsageError
 from sonnx.checker.verdicts import Verdict
 from sonnx.equivalence.result import Answer
+from sonnx.evidence.rewrite_cases import rewrite_cases
 from sonnx.report.fix_forecast import ForecastRequest
 from sonnx.report.fix_record import Grade
-from sonnx.rewriter.fix import FixResult
+from sonnx.rewriter import passes
+from sonnx.rewriter.fix import FixResult, what_is_left
 from sonnx.rewriter.forecast import forecast_of
+from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.passes import every_rewrite
+from sonnx.rewriter.rewrite import NodeRewriting, Replacement, Rewrite
+from sonnx.rewriter.site import Site
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "fix.md"
@@ -42,8 +50,8 @@ EXPORTS = """| export | exported by | as exported | after fix | after fix --with
 NETWORKS = """| network | nodes | after | grade | for all inputs | left |
 |---|---|---|---|---|---|
 """
-REWRITES = """| rewrite | for | grade | shown by |
-|---|---|---|---|
+REWRITES = """| rewrite | for | grade | shown by | cost: nodes for one |
+|---|---|---|---|---|
 """
 GRADES = {"": Grade.SAME_BITS, "within-bound": Grade.SAME_IDEAL_VALUE}
 """What the option of a rewrite says of values; every other option approximates."""
@@ -197,7 +205,8 @@ def share(found: Sequence[Rewritten]) -> str:
 
 
 def rewrites() -> Iterator[str]:
-    """Every rewrite with the rules it serves, how its values relate to those of the original, and what shows it."""
+    """Every rewrite: its rules, how its values relate to those of the original, what shows it, and its cost."""
+    costs = nodes_for_one()
     for rewrite in every_rewrite().values():
         grade = GRADES.get(rewrite.description.option, Grade.APPROXIMATED)
         shown = f"`{rewrite.description.theorem}`" if rewrite.description.theorem else "construction"
@@ -205,7 +214,34 @@ def rewrites() -> Iterator[str]:
             shown = f"`--{rewrite.description.option}`; the comparison for all inputs"
         if rewrite.description.option == "approximate":
             shown = "`--approximate`; a certified bound"
-        yield f"| {rewrite.description.title} | {', '.join(rewrite.rules)} | {grade} | {shown} |\n"
+        rules = ", ".join(rewrite.rules)
+        yield f"| {rewrite.description.title} | {rules} | {grade} | {shown} | {costs.get(rewrite.name, '')} |\n"
+
+
+@cache
+def nodes_for_one() -> dict[str, str]:
+    """The nodes that each rewrite of a node puts in its place, in the cases of rewrite_cases.toml."""
+    numbers: dict[str, set[int]] = {}
+
+    def counted(rewrite: Rewrite[NodeRewriting]) -> Rewrite[NodeRewriting]:
+        def apply(site: Site) -> Replacement | None:
+            replacement = rewrite.apply(site)
+            if replacement is not None:
+                numbers.setdefault(rewrite.name, set()).add(len(replacement.nodes))
+            return replacement
+
+        return replace(rewrite, apply=apply)
+
+    listed = tuple(map(counted, passes.NODE_REWRITES))
+    last = tuple(rewrite for rewrite in listed if rewrite.name in {each.name for each in passes.LAST_OF_NODES})
+    with patch.multiple(passes, NODE_REWRITES=listed, LAST_OF_NODES=last):
+        for case in rewrite_cases():
+            what_is_left(
+                case.model_bytes(), FixOptions(**{**case.options(), "within_bound": True, "approximate": True})
+            )
+    return {
+        name: str(min(found)) if len(found) == 1 else f"{min(found)} to {max(found)}" for name, found in numbers.items()
+    }
 
 
 def write_rewrites() -> None:

@@ -61,12 +61,12 @@ def spent(*arguments: str) -> tuple[float, float, float]:
 def tell(title: str, path: Path, target: str) -> None:
     """The best of three runs, and the peak memory."""
     wall, own, _ = min(spent(str(path)) for _ in range(3))
-    used = memory(OURS, str(path))
-    print(f"{title:<40} {wall:6.2f} s wall {own:6.2f} s processor {used:5d} MB   target {target}")
+    print(f"| {title} | {wall:.2f} | {own:.2f} | {memory(OURS, str(path))} | {target} |", flush=True)
 
 
 def main() -> None:
     """Print the lines."""
+    print("| | seconds | of the processor | megabytes of memory | target |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         tell("4.5 GB of inline weights", weights(Path(folder, "inline.onnx"), 288, 1 << 24), "0.5 s, 100 MB")
         tell("10 GB of external data", external(Path(folder, "external.onnx"), 640, 1 << 24), "0.5 s, 100 MB")
@@ -86,11 +86,11 @@ def many(zoo: Path) -> None:
     found = {}
     for jobs in (1, 2):
         found[jobs] = wall, own, children = spent(str(zoo), "--jobs", str(jobs))
-        title = f"{MODELS} models of 500 nodes, --jobs {jobs}"
-        print(f"{title:<40} {wall:6.2f} s wall {own:6.2f} s processor, {children:.2f} s in children")
+        title = f"{MODELS} models of 500 nodes whose shapes differ, `--jobs {jobs}`"
+        print(f"| {title} | {wall:.1f} | {own + children:.1f} | | |", flush=True)
     (wall, own, children), (wall_2, own_2, children_2) = found[1], found[2]
     free = (own + children) / (own_2 + children_2 / 2)
-    print(f"two jobs are {wall / wall_2:.2f} times as fast, {free:.2f} times by processor   target 1.7")
+    print(f"| one job to two: {wall / wall_2:.2f} times the seconds, {free:.2f} times by processor | | | | 1.7 times |")
 
 
 if __name__ == "__main__":

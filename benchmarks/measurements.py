@@ -74,6 +74,19 @@ def printed_tables(output: str) -> str:
     return "\n".join(blocks)
 
 
+def printed_by(command: str) -> str:
+    """What the command of a table prints.
+
+    Raises:
+        ValueError: the command writes its table itself.
+    """
+    words = shlex.split(command)
+    if words[0] == "make" or "--write" in words:
+        raise ValueError(f"{command} writes this table itself")
+    words = [sys.executable, *words[1:]] if words[0] == "python" else [sys.executable, "-m", *words]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
 def main(arguments: Sequence[str]) -> int:
     """Measure and write the tables with these names."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.measurements", description=__doc__.partition("\n")[0])
@@ -83,14 +96,10 @@ def main(arguments: Sequence[str]) -> int:
     if not options.names:
         print(*(f"{each.name}: {each.command}" for each in tables()), sep="\n")
     for name in options.names:
-        words = shlex.split(table(name).command)
-        if options.source:
-            output = options.source.read_text("utf-8")
-        elif words[0] != "make" and "--write" not in words:
-            words = [sys.executable, *words[1:]] if words[0] == "python" else [sys.executable, "-m", *words]
-            output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-        else:
-            parser.error(f"{table(name).command} writes this table itself")
+        try:
+            output = options.source.read_text("utf-8") if options.source else printed_by(table(name).command)
+        except ValueError as refused:
+            parser.error(str(refused))
         write(name, printed_tables(output))
     return 0
 

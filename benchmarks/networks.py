@@ -185,10 +185,8 @@ def products(path: Path, start: float) -> str:
         setattr(module, name, getattr(module, name).__wrapped__)
     made, ends, normalized = (taken.get(name, 0.0) for _, name in parts)
     command = process(path)
-    parts_said = f"{made * 1e3:.0f} of {whole * 1e3:.0f} ms in float64 products, {ends * 1e3:.0f} in their ends"
-    ratio = f"{command / (start + made):.2f} times products and start"
-    said = f"{path.stem}: {parts_said}, {normalized * 1e3:.0f} in BatchNormalization"
-    return f"{said}; the command {command * 1e3:.0f} ms, {ratio}"
+    numbers = (*(f"{each * 1e3:.0f}" for each in (made, ends, normalized, whole)), f"{whole / made:.2f}")
+    return f"| {path.stem} | {' | '.join(numbers)} | {command * 1e3:.0f} | {command / (start + made):.2f} |"
 
 
 def timed(function: Callable[..., Any], taken: dict[str, float]) -> Callable[..., Any]:
@@ -236,6 +234,10 @@ def line(each: Measured) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+PRODUCTS_HEAD = (
+    "| network | float64 products, ms | their ends, ms | BatchNormalization, ms | a run that is prepared, ms "
+    "| of products | the command, ms | of products and start ({start:.0f} ms) |\n|---|---|---|---|---|---|---|---|"
+)
 RANDOM = " with random weights"
 
 
@@ -267,7 +269,7 @@ def main() -> None:
     )
     if options.products:
         start = process(TWO_NODES)
-        print(f"a start: {start * 1e3:.0f} ms")
+        print(PRODUCTS_HEAD.format(start=start * 1e3))
         for path in [*of_package, *others]:
             with tempfile.TemporaryDirectory() as folder:
                 model = drawn(path, Path(folder)) if options.random and path in of_package else path

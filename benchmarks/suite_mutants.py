@@ -1,8 +1,9 @@
 """How many wrong kernels a suite detects, and how many of them ONNX's own node tests do.
 
-    python -m benchmarks.suite_mutants SUITE [--operator NAME] [--json FILE] [--write]
+    python -m benchmarks.suite_mutants SUITE [--operator NAME] [--every N] [--json FILE] [--write]
 
-SUITE is a folder made by `sonnx suite make`.  Operators that the JSON file has are not measured again.  What becomes of
+SUITE is a folder made by `sonnx suite make`.  Operators that the JSON file has are not measured again.  `--every N`
+measures a sample: every N-th kernel in the list of an operator, which has them by tables of mistakes.  What becomes of
 a kernel:
 
 * *detected*: it gives an output for a conforming call that the suite calls a deviation, and no erratum explains it;
@@ -22,6 +23,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -201,13 +203,14 @@ def types_of(suite: Suite, operator: str, calls: Sequence[Expectation]) -> dict[
     return types
 
 
-def measured(suite: Suite, operator: str) -> dict[str, list[str]]:
-    """The kernels of an operator by what became of them; those that ONNX's node tests detect once more."""
+def measured(suite: Suite, operator: str, every: int) -> dict[str, list[str]]:
+    """Every so many kernel of an operator by what became of it; those that ONNX's node tests detect once more."""
     cases, tests = of_suite(suite, operator), [*of_onnx(operator)]
     edition = suite.parts[0].edition
     further = [*probes(suite, operator)]
     found: dict[str, list[str]] = {name: [] for name in (DETECTED, READING, WITHIN, MISSED, NONE, "onnx")}
-    for kernel in map(total, wrong_kernels(signature_of(operator, edition), types_of(suite, operator, cases))):
+    kernels = wrong_kernels(signature_of(operator, edition), types_of(suite, operator, cases))
+    for kernel in map(total, islice(kernels, None, None, every)):
         answer = fate(kernel, cases, tests, further)
         found[answer].append(f"[{kernel.family}] {kernel}")
         if answer not in (NONE, READING) and any(test.answers(kernel.outputs(test.call)) for test in tests):
@@ -215,9 +218,10 @@ def measured(suite: Suite, operator: str) -> dict[str, list[str]]:
     return found
 
 
-def table(found: dict[str, dict[str, list[str]]]) -> str:
+def table(found: dict[str, dict[str, list[str]]], every: int) -> str:
     """The figures as Markdown."""
-    head = (
+    head = "" if every == 1 else f"A sample: every {every}th kernel in the list of each operator.\n\n"
+    head += (
         "| operator | wrong kernels | detected | share | erratum | within the bounds | missed | ONNX's node tests |\n"
     )
     head += "|---|---:|---:|---:|---:|---:|---:|---:|\n"
@@ -240,6 +244,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("suite", type=Path)
     parser.add_argument("--operator", action="append", default=[])
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th kernel of an operator")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--write", action="store_true", help="write the table to docs/measurements")
     options = parser.parse_args()
@@ -249,14 +254,14 @@ def main() -> None:
     for name in names:
         if name in found:
             continue
-        found[name] = measured(suite, name)
+        found[name] = measured(suite, name, options.every)
         print(name, {key: len(each) for key, each in found[name].items()}, file=sys.stderr, flush=True)
         if options.json:
             options.json.write_text(json.dumps(found, indent=1), "utf-8")
     found = {name: found[name] for name in names}
-    print(table(found))
+    print(table(found, options.every))
     if options.write:
-        write("wrong-kernels", table(found))
+        write("wrong-kernels", table(found, options.every))
 
 
 if __name__ == "__main__":

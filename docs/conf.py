@@ -25,19 +25,23 @@ extensions = ["myst_parser"]
 html_theme = "furo"
 html_title = "sonnx"
 html_copy_source = html_show_copyright = html_show_sphinx = False
+html_show_sourcelink = False
 myst_heading_anchors = 4
 highlight_language = "none"  # a block without a language is a transcript
 
 html_static_path = ["static"]
+templates_path = ["templates"]
+html_sidebars = {"**": ["sidebar/brand.html", "sidebar/search.html", "sidebar/contents.html"]}
 html_css_files = ["site.css"]
 
 CONTENTS = {
-    "Begin": ["above/README", "tutorial", "tutorial-vendor", "how-to-*"],
+    "Begin": ["above/README", "tutorial", "tasks", "gallery", "tutorial-*", "how-to-*"],
     "Rules and operators": ["rules/index", "operators/index"],
     "Use": [
         "verdicts",
         "reports",
         "fix",
+        "fix-gallery",
         "deviations",
         "tailoring",
         "audit",
@@ -72,8 +76,6 @@ CONTENTS = {
     "Reference": ["glossary", "above/CHANGELOG", "*"],
 }
 """The contents, by what a reader wants; the last pattern takes all remaining pages."""
-FOLDED = ("operators", "theorems", "decisions", "measurements", "traceability")
-"""Folders whose pages are listed below their index."""
 
 
 def setup(app: Sphinx) -> None:
@@ -87,11 +89,6 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
     """Add the contents to the first page, and formulas to the operators' pages."""
     if page == "index":
         source[0] += "".join(_contents(Path(app.srcdir)))
-    folder = page.removesuffix("/index")
-    if folder in FOLDED and (page.endswith("/index") or folder == "traceability"):
-        listed = [path.stem for path in sorted((Path(app.srcdir) / folder).glob("*.md")) if path.stem != "index"]
-        prefix = "" if page.endswith("/index") else f"{folder}/"
-        source[0] += _toctree(f":caption: {folder}", [f"{prefix}{name}" for name in listed])
     if page.partition("/")[0] in ("operators", "rules"):
         source[0] = _typeset(source[0])
 

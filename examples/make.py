@@ -49,6 +49,23 @@ classifier (float[batch, 1, 8, 8] image) => (float[batch, 4] scores) {
 CONSTANTS = {"kernel": (3, 1, 3, 3), "offset": (3,), "weights": (48, 4), "bias": (4,)}
 """The shapes of its constants."""
 
+KERAS = """
+<ir_version: 8, opset_import: ["" : 15], producer_name: "tf2onnx">
+keras (float[batch, 8, 8, 1] input_1) => (float[batch, 4] dense) <int64[2] shape = {-1, 48}> {
+  channels_first = Transpose <perm = [0, 3, 1, 2]> (input_1)
+  conv2d = Conv <kernel_shape = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = 1>
+    (channels_first, kernel, offset)
+  relu = Relu(conv2d)
+  pool = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (relu)
+  channels_last = Transpose <perm = [0, 2, 3, 1]> (pool)
+  flatten = Reshape(channels_last, shape)
+  matmul = MatMul(flatten, weights)
+  biasadd = Add(matmul, bias)
+  dense = Softmax(biasadd)
+}
+"""
+"""In the form in which tf2onnx writes a network of Keras: channels last, a symbolic batch."""
+
 CONTROLLER = """
 <ir_version: 10, opset_import: ["" : 18]>
 controller (float[1, 2] state) => (float[1, 1] brake) <
@@ -68,11 +85,12 @@ MODELS = {
     "symbolic": SYMBOLIC,
     "classifier": CLASSIFIER,
     "controller": CONTROLLER,
+    "keras": KERAS,
 }
 
 
 def constants() -> Iterator[onnx.TensorProto]:
-    """The constants of the classifier: multiples of 1/64 in [-1/2, 1/2)."""
+    """The constants of the networks: multiples of 1/64 in [-1/2, 1/2)."""
     for name, shape in CONSTANTS.items():
         numbers = (37 * np.arange(np.prod(shape)) % 64 - 32) / 64
         yield onnx.numpy_helper.from_array(numbers.astype(np.float32).reshape(shape), name)
@@ -81,5 +99,5 @@ def constants() -> Iterator[onnx.TensorProto]:
 if __name__ == "__main__":
     for name, text in MODELS.items():
         model = onnx.parser.parse_model(text.strip())
-        model.graph.initializer.extend(constants() if name == "classifier" else ())
+        model.graph.initializer.extend(constants() if name in ("classifier", "keras") else ())
         onnx.save(model, Path(__file__).parent / f"{name}.onnx")

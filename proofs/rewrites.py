@@ -128,6 +128,34 @@ def clip_after_rounding(low: int = 0, high: int = 1, *, monotone: bool = True) -
     yield Obligation("the same number", known, rounding(inside) == clipped)
 
 
+def rounded_by_sums(large: int = 3 << 22, *, nearest: bool = True) -> Iterator[Obligation]:
+    """T + C is rounded to a whole number, where the format has no others; the number minus C is exact, and is t rounded
+    to nearest even, where t is small, and else beyond every limit.
+
+    C is 1.5 2^23, and float has the whole numbers only from 2^23 to 2^24: there rounding is to the nearest one, and of
+    two to the even one.  Outside it keeps the order.
+    """
+    t, limit = z3.Real("t"), z3.Int("limit")
+    n, k = z3.Ints("raised whole")
+    below, above, even = 1 << 23, 1 << 24, n % 2 == 0
+    half = z3.RealVal(1) / 2
+    near = z3.And(n - t - large <= half, t + large - n <= half)
+    ties = z3.Implies(z3.Or(n - t - large == half, t + large - n == half), even)
+    raised = (t + large >= below, t + large <= above, *((near, ties) if nearest else (near,)), k == n - large)
+    small = (*raised, t <= 1 << 22, t >= -(1 << 22))
+    yield Obligation("a whole number of the format", small, z3.And(n >= below, n <= above))
+    yield Obligation("the nearest one", small, z3.And(k - t <= half, t - k <= half))
+    yield Obligation("even between two", small, z3.Implies(z3.Or(k - t == half, t - k == half), k % 2 == 0))
+    rounding = z3.Function("rounding", z3.RealSort(), z3.RealSort())
+    ends = (rounding(1 << 24) == 1 << 24, rounding(1 << 23) == 1 << 23, limit >= 0, limit < 1 << 22)
+    order = [
+        z3.Implies(t + large >= 1 << 24, rounding(t + large) >= rounding(1 << 24)),
+        z3.Implies(t + large <= 1 << 23, rounding(t + large) <= rounding(1 << 23)),
+    ]
+    yield Obligation("beyond the upper limit", (*ends, *order, t >= 1 << 22), rounding(t + large) - large >= limit)
+    yield Obligation("beyond the lower limit", (*ends, *order, t <= -(1 << 22)), rounding(t + large) - large <= -limit)
+
+
 SHORT = mutated(shape_arithmetic.padding, "width - extent", "width - extent - 1")
 ALL_AT_END = mutated(shape_arithmetic.odd_at_end, "total // 2", "total // 3")
 FROM_END = mutated(builtins.normal, "return axis + rank", "return axis + rank - 1")
@@ -176,9 +204,16 @@ STATED: list[tuple[str, str, str, Any, tuple[Function, ...], str, dict[str, Any]
      clip_after_rounding, (), "HardSigmoid is rewritten to Conv and Clip.",
      {"rounding that does not keep the order": partial(clip_after_rounding, monotone=False),
       "another upper bound": partial(clip_after_rounding, high=2)}, ""),
+    ("rounded-by-sums",
+     "In float, adding and then subtracting 1.5 2^23 rounds a number to a whole one, to nearest even, where it is at "
+     "most 2^22 in magnitude; another one stays beyond every limit below 2^22.",
+     "round(round(t + C) - C) = nearest-even(t) for |t| ≤ 2^22", rounded_by_sums, (),
+     "DequantizeLinear of QuantizeLinear is rewritten to operators on floating-point numbers.",
+     {"an odd constant": partial(rounded_by_sums, (3 << 22) + 1),
+      "either of two neighbours": partial(rounded_by_sums, nearest=False)}, ""),
 ]  # fmt: skip
 
-OVER_REALS = {"clip-after-rounding"}
+OVER_REALS = {"clip-after-rounding", "rounded-by-sums"}
 """Theorems with variables that are real numbers."""
 
 

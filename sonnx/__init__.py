@@ -3,8 +3,17 @@
 A module is loaded when one of its names is first used, so that a command loads only what it needs.
 """
 
+import sys
 from importlib import import_module
 from pathlib import Path
+
+if sys.version_info < (3, 11):  # noqa: UP036  a checkout is not installed by pip, which would refuse
+    _OLD = ".".join(map(str, sys.version_info[:2]))
+    _SENTENCE = f"sonnx needs Python 3.11 or newer, and this is {_OLD}; try 'python3.11 -m pip install .'"
+    if sys.argv[:1] != ["-m"]:
+        raise ImportError(_SENTENCE)
+    sys.stderr.write(_SENTENCE + "\n")
+    sys.exit(2)
 
 
 def _modules() -> dict[str, str]:

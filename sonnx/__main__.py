@@ -10,6 +10,8 @@ import sys
 TOOL_FAILED = 4
 INTERRUPTED = 130
 WITHOUT_MEMORY = 3
+NOT_READ = 141
+"""As of a process that the system ends because nothing reads what it prints: 128 and the number of SIGPIPE."""
 
 
 def main() -> int:
@@ -35,9 +37,9 @@ def main() -> int:
         code = command_line.run(sys.argv[1:], own_process=True)
         sys.stdout.flush()
         gc.freeze()  # the process ends: its memory is not searched for garbage
-    except BrokenPipeError:  # the reader closed the pipe
+    except BrokenPipeError:  # the reader closed the pipe; 0 would say that what it did not read is a pass
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return NOT_READ
     except KeyboardInterrupt:
         print("sonnx: interrupted", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
@@ -56,12 +58,12 @@ def main() -> int:
 
 
 def _is_without_memory(error: Exception) -> bool:
-    """Whether the system limits the memory, and an error reports that it does not suffice."""
+    """Whether an error reports that the memory does not suffice."""
     try:
         from sonnx.base.budget import MEGABYTE, allowed_bytes, is_lack_of_memory
 
         allowed = allowed_bytes()
-        return allowed is not None and is_lack_of_memory(error, allowed // MEGABYTE)
+        return is_lack_of_memory(error, None if allowed is None else allowed // MEGABYTE)
     except MemoryError:  # not even for the question
         return True
 

@@ -132,7 +132,7 @@ def defects(operators: Sequence[str]) -> Iterator[tuple[str, str]]:
         operators: those that are tried; none for all of the edition.
     """
     from sonnx.report.document import Standing
-    from sonnx.suite.cases import make_suite
+    from sonnx.suite.making import make_suite
     from sonnx.suite.options import MakeOptions, RunOptions
     from sonnx.suite.runs import run_suite
 

@@ -27,7 +27,8 @@ FOLDER = ROOT / "docs" / "pictures"
 CHECK = "sonnx check examples/classifier.onnx"
 TERMINALS = {"check": (CHECK, 22, 8)}
 """By the name of the picture: the command, and how many of its first and of its last lines are shown."""
-PAGES = {"report-light": (CHECK, 1000, 1000), "report-dark": (CHECK, 1000, 1000)}
+FIX = "sonnx fix examples/classifier.onnx --bind batch=1 --dry-run"
+PAGES = {"report-light": (CHECK, 1000, 1000), "report-dark": (CHECK, 1000, 1000), "fix-light": (FIX, 1000, 1100)}
 """By the name of the picture: the command whose page is shown, and the width and height in pixels."""
 COLUMNS = 100
 CELL = (8.4, 19.0)

@@ -52,6 +52,7 @@ from sonnx.report.rules import RuleList
 from sonnx.report.run import RunReport
 from sonnx.report.theorems import TheoremReport
 from sonnx.suite.difference import RunDifference
+from sonnx.suite.known_deviations import RuntimeDeviationsFile
 from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import SuiteRun
 
@@ -69,6 +70,7 @@ TOML_FILES: dict[str, Any] = {
     "restrictions/schema/rewrites.json": RewritesFile,
     "restrictions/schema/technical_pages.json": TechnicalPagesFile,
     "sonnx/schema/deviations.json": DeviationsFile,
+    "sonnx/schema/runtime_deviations.json": RuntimeDeviationsFile,
     "sonnx/schema/tailoring.json": TailoringFile,
 }
 """Types of TOML files, which have no null: a key is absent instead."""

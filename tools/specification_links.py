@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "specification.md"
 NAMED = re.compile(r"`(\w+)`(s?\s\(|\s\(|,\s)(\w+)\.v:(\d+)")
-_KEYWORDS = "Inductive|Definition|Fixpoint|Theorem|Record|Lemma"
+_KEYWORDS = "Inductive|with|Definition|Fixpoint|Theorem|Record|Lemma"
 
 
 def line_of(file: str, name: str) -> int:

@@ -1,5 +1,5 @@
 (* What the main theorems assume; assumptions.toml has what they may. *)
-From Sonnx Require Import completion correctness lengths_first rounding differences operands factors collected_sums indices theorems safety wire_format.
+From Sonnx Require Import completion correctness lengths_first rounding differences operands factors collected_sums indices theorems safety wire_theorems message_theorems file_theorems.
 Print Assumptions eval_le.
 Print Assumptions complete_same.
 Print Assumptions decided_survives.
@@ -43,5 +43,11 @@ Print Assumptions conforming_is_safe.
 Print Assumptions interface_is_known.
 Print Assumptions conforming_operands.
 Print Assumptions an_instance_is_safe.
+Print Assumptions read_write_field.
+Print Assumptions field_takes.
 Print Assumptions read_write.
 Print Assumptions every_byte_once.
+Print Assumptions messages_merge.
+Print Assumptions reading_ends.
+Print Assumptions a_model_or_a_reason.
+Print Assumptions example_is_read.

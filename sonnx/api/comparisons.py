@@ -101,7 +101,7 @@ def compare(source: Source, options: ComparisonOptions) -> ComparisonReport:
         for optimization in compared.optimizations
         if optimization.answer == "different"
     ]
-    return ComparisonReport.of(compared, broken_bounds=tuple(broken), file=name)
+    return ComparisonReport.of(compared, broken_bounds=tuple(broken), file=name, max_ulp=options.max_ulp)
 
 
 def _digests(model: str, inputs: Sequence[Mapping[str, Array]]) -> dict[str, str]:

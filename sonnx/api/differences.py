@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sonnx.base.errors import BadInput
 from sonnx.base.options import keyword_arguments
-from sonnx.checker.graph_outline import is_drawable, outline
 from sonnx.checker.request import open_model
 from sonnx.equivalence.decision import compare_sides
 from sonnx.equivalence.difference import changes_of
@@ -15,7 +14,8 @@ from sonnx.equivalence.sides import Side, side_of
 from sonnx.model.ir import Model
 from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.report.equivalence import EquivalenceReport
-from sonnx.report.model_changes import ModelChangesReport, Outlines
+from sonnx.report.graph_pair import NOT_DRAWN, Outlines, PairedGraphs
+from sonnx.report.model_changes import ModelChangesReport
 
 
 @keyword_arguments(EquivalenceOptions, subjects=2)
@@ -26,10 +26,12 @@ def equivalent(first: Source, second: Source, options: EquivalenceOptions) -> Eq
         UsageError: an unknown edition or symbol.
         BadInput: the models have other inputs or outputs, or inputs of other types.
     """
-    comparison = compare_sides(*_sides(first, second, options), options)
+    sides = _sides(first, second, options)
+    comparison = compare_sides(*sides, options)
     return EquivalenceReport(
-        comparison.result, options.identical, options.sizes_as_given, comparison.inputs,
+        comparison.result, options.identical, options.sizes_as_given, options.narrowings_as_listed, comparison.inputs,
         tuple([_written(model) for model in comparison.open_models or ()]),
+        PairedGraphs.of(*sides, options) if options.drawn else None,
     )  # fmt: skip
 
 
@@ -42,9 +44,8 @@ def diff(first: Source, second: Source, options: DiffOptions) -> ModelChangesRep
         BadInput: a constant has no values.
     """
     sides = _sides(first, second, options)
-    graphs = [outline(side.model) if options.drawn else None for side in sides]
-    drawn = [graph if graph is not None and is_drawable(graph) else None for graph in graphs]
-    return ModelChangesReport(changes_of(*sides, options), Outlines(*drawn))
+    drawn = Outlines.of(*(side.model for side in sides)) if options.drawn else NOT_DRAWN
+    return ModelChangesReport(changes_of(*sides, options), drawn)
 
 
 def _written(part: Model) -> bytes:

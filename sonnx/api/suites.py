@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from sonnx.base.options import keyword_arguments
-from sonnx.suite import cases, difference, runs
+from sonnx.suite import difference, making, runs
 from sonnx.suite.archive import read_suite, require_whole
-from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.options import JudgeOptions, MakeOptions, RunOptions
 from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import SuiteRun
 
@@ -19,16 +19,20 @@ PathName = str | os.PathLike[str]
 def make_suite(folder: PathName, options: MakeOptions) -> SuiteReport:
     """Make a suite in a folder that does not exist or is empty: the archives of the operators, and suite.json.
 
+    Whatever ends it, the folder is a suite of the operators that are whole, or does not exist; with `resume` the others
+    are made.
+
     Raises:
         UsageError: an unknown operator, edition or hypotheses.
+        BadInput: with `resume`, the folder is of another run.
         Unfinished: with several jobs, a child process ended without an answer.
-        OSError: the folder cannot be written; nothing is left in it.
+        OSError: the folder cannot be written.
     """
     if options.jobs == 1:
-        return SuiteReport.of(cases.make_suite(Path(folder), options))
+        return SuiteReport.of(making.make_suite(Path(folder), options))
     from sonnx.workers.suites import make_operators  # most suites are made in this process
 
-    return SuiteReport.of(cases.make_suite(Path(folder), options, make_operators))
+    return SuiteReport.of(making.make_suite(Path(folder), options, make_operators))
 
 
 def describe_suite(folder: PathName) -> SuiteReport:
@@ -47,21 +51,23 @@ def run_suite(folder: PathName, options: RunOptions) -> SuiteRun:
     """Run the cases of a suite on a runtime or a program, and judge the outputs.
 
     Raises:
-        BadInput: the folder is not a suite.
+        BadInput: the folder is not a suite, or the must-pass list is not of it.
         UsageError: an unknown runtime, a program that cannot be started, or an unknown operator.
     """
     return runs.run_suite(Path(folder), options, options.progress)
 
 
-def judge_suite(folder: PathName, outputs: PathName) -> SuiteRun:
-    """Judge outputs that were made elsewhere, by the runner that stands in the folder of the suite.
+@keyword_arguments(JudgeOptions)
+def judge_suite(folder: PathName, outputs: PathName, options: JudgeOptions) -> SuiteRun:
+    """Judge outputs that were made elsewhere, by a runner that stands in the folder of the suite.
 
-    `outputs` is a folder with CASE/test_data_set_N/output_K.pb.
+    `outputs` is a folder with CASE/test_data_set_N/output_K.pb, or with OPERATOR.outputs of the harness in C.
 
     Raises:
-        BadInput: one of the folders is not there, or the first is not a suite.
+        BadInput: one of the folders is not there, the first is not a suite, or the must-pass list is not of it.
+        UsageError: the file of known deviations cannot be used.
     """
-    return runs.judge_outputs(Path(folder), Path(outputs))
+    return runs.judge_outputs(Path(folder), Path(outputs), options)
 
 
 def compare_suite_runs(older: PathName, newer: PathName) -> difference.RunDifference:

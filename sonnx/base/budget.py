@@ -6,7 +6,7 @@ import errno
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -112,17 +112,17 @@ WORDS_OF_LIBRARIES = ("out of memory", "bad_alloc", "bad allocation", "can't sta
 
 
 def is_lack_of_memory(error: BaseException, megabytes: int | None) -> bool:
-    """Whether an error of a process with a memory limit reports a lack of memory.
+    """Whether an error reports a lack of memory, in a process with this limit, or none.
 
     The system reports it as ENOMEM wherever a file or folder is opened, compiled modules that do not expect it by a
     SystemError, libraries in words, and Python where a module cannot be loaded: some modules, such as hashlib, then
-    raise an error of their own.  Modules that fail may have
-    other causes, so they count where a lack of memory is likely.
+    raise an error of their own.  Modules that fail may have other causes, so they count where a lack of memory is
+    likely.  Without a limit, only what Python and the system report counts.
     """
-    if megabytes is None:
-        return False
-    likely = is_likely(megabytes, peak_megabytes())
+    likely = megabytes is not None and is_likely(megabytes, peak_megabytes())
     unloaded = isinstance(error, ImportError) or UNLOADED_SOLVER in str(error)
+    if megabytes is None:
+        return _is_reported(error, (), words=())
     return (likely and unloaded) or _is_reported(error, SystemError if likely else ())
 
 
@@ -147,15 +147,19 @@ def peak_megabytes(usage: resource.struct_rusage | None = None) -> float:
     return most / MEGABYTE if sys.platform == "darwin" else most / 1024
 
 
-def _is_reported(error: BaseException | None, taken: type[BaseException] | tuple[()]) -> bool:
+def _is_reported(
+    error: BaseException | None,
+    taken: type[BaseException] | tuple[()],
+    words: Sequence[str] = WORDS_OF_LIBRARIES,
+) -> bool:
     """Whether an error, its cause or its context reports a lack of memory, or is of a type that is taken for one."""
     if error is None:
         return False
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
-    if isinstance(error, taken) or any(words in str(error).lower() for words in WORDS_OF_LIBRARIES):
+    if isinstance(error, taken) or any(each in str(error).lower() for each in words):
         return True
-    return _is_reported(error.__cause__, taken) or _is_reported(error.__context__, taken)
+    return _is_reported(error.__cause__, taken, words) or _is_reported(error.__context__, taken, words)
 
 
 def allowed_bytes() -> int | None:

@@ -40,6 +40,18 @@ def tool_version() -> str:
         return "0"
 
 
+def published_rules() -> str:
+    """The address of the site with the pages of the rules, as the metadata of the package has it; "" without one."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        stated = metadata("sonnx").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    addresses = dict(str(each).split(", ", 1) for each in stated)
+    return addresses.get("Rules", "")
+
+
 def own_files() -> Iterator[tuple[str, Path]]:
     """Each file of the tool with its name, which is the same in a wheel and in a checkout."""
     for name, base in (("sonnx", PACKAGE), *((data_folder, folder(data_folder)) for data_folder in DATA_FOLDERS)):

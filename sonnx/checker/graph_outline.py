@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
-from sonnx.model.ir import Graph, Model, subgraphs
+from sonnx.base.escaping import escape
+from sonnx.model.ir import NOT_STATED, Attribute, Graph, Model, Node, Type, subgraphs
 
 INPUT, OUTPUT = "input", "output"
+MAX_WRITTEN = 40
+"""Characters of the value of an attribute that a drawing states."""
+WRITTEN_KINDS = ("int", "float", "string")
+"""The kinds of attributes whose value a drawing states; of others it states the kind."""
 
 
 class Box(Struct, frozen=True):
@@ -21,6 +28,12 @@ class Box(Struct, frozen=True):
     inner: tuple[str, ...] = ()
     nested: bool = False
     """Whether the node has subgraphs, which are not drawn."""
+    declared: str = ""
+    """Type and shape of the first output of the node, or of the input or output, as the model declares them."""
+    operands: tuple[str, ...] = ()
+    """The inputs of the node, each with its declared type and shape."""
+    attributes: tuple[str, ...] = ()
+    """The attributes of the node as `name=value`, escaped; long values are cut."""
 
 
 class Outline(Struct, frozen=True):
@@ -55,7 +68,11 @@ def outline(model: Model) -> Outline:
         inner.setdefault(_drawn(user, users), []).append(f"graph/node[{index}]")
     constants = {tensor.name for tensor in graph.initializers} | {tensor.name for tensor in graph.sparse_initializers}
     inputs = [(position, value.name) for position, value in enumerate(graph.inputs) if value.name not in constants]
-    boxes = [Box(f"graph/input[{position}]", name, INPUT) for position, name in inputs]
+    types = _declared(graph)
+    boxes = [
+        Box(f"graph/input[{position}]", name, INPUT, declared=_written_type(types.get(name)))
+        for position, name in inputs
+    ]
     box_of = {name: number for number, (_, name) in enumerate(inputs)}
     edges: dict[tuple[int, int], None] = {}
     backward = 0
@@ -64,7 +81,7 @@ def outline(model: Model) -> Outline:
     for index in drawn:
         node, number = graph.nodes[index], len(boxes)
         nested = any(True for _ in subgraphs(node))
-        boxes.append(Box(f"graph/node[{index}]", node.name, node.operator, tuple(inner.get(index, ())), nested))
+        boxes.append(_box_of_node(node, f"graph/node[{index}]", tuple(inner.get(index, ())), nested, types))
         for name in node.inputs:
             if name in box_of:
                 edges[box_of[name], number] = None
@@ -73,10 +90,43 @@ def outline(model: Model) -> Outline:
         box_of |= dict.fromkeys(filter(None, node.outputs), number)
     for position, value in enumerate(graph.outputs):
         number = len(boxes)
-        boxes.append(Box(f"graph/output[{position}]", value.name, OUTPUT))
+        boxes.append(Box(f"graph/output[{position}]", value.name, OUTPUT, declared=_written_type(value.type)))
         if value.name in box_of:
             edges[box_of[value.name], number] = None
     return Outline(tuple(boxes), tuple(edges), backward)
+
+
+def _declared(graph: Graph) -> dict[str, Type]:
+    """The types that the graph declares, those of constants included."""
+    types = {tensor.name: Type("tensor", tensor.element, tensor.dims) for tensor in graph.initializers}
+    return types | {value.name: value.type for value in (*graph.value_info, *graph.outputs, *graph.inputs)}
+
+
+def _box_of_node(node: Node, place: str, inner: tuple[str, ...], nested: bool, types: Mapping[str, Type]) -> Box:
+    output = next(filter(None, node.outputs), "")
+    operands = tuple([f"{escape(name)} {_written_type(types.get(name))}".strip() for name in node.inputs if name])
+    return Box(
+        place, node.name, node.operator, inner, nested, _written_type(types.get(output)), operands,
+        tuple(map(_written_attribute, node.attributes)),
+    )  # fmt: skip
+
+
+def _written_type(type_: Type | None) -> str:
+    return "" if type_ is None or type_ == NOT_STATED else str(type_)
+
+
+def _written_attribute(attribute: Attribute) -> str:
+    value = attribute.value
+    if attribute.reference:
+        text = f"the attribute {escape(attribute.reference)} of the function"
+    elif attribute.kind.rstrip("s") in WRITTEN_KINDS:
+        items = [
+            each.decode("utf-8", "surrogateescape") if isinstance(each, bytes) else each for each in attribute.items
+        ]
+        text = escape(str(items if isinstance(value, tuple) else items[0]))
+    else:
+        text = attribute.kind
+    return f"{escape(attribute.name)}={text if len(text) <= MAX_WRITTEN else f'{text[: MAX_WRITTEN - 1]}…'}"
 
 
 def _first_users(graph: Graph) -> dict[int, int]:

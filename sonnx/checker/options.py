@@ -100,7 +100,12 @@ class EditionOptions(ModelOptions, frozen=True):
     edition: Edition = None
 
 
-def _date(text: str) -> datetime.date:
+def written_day(text: str) -> datetime.date:
+    """The day that a text names as YYYY-MM-DD.
+
+    Raises:
+        UsageError: it is not such a day.
+    """
     try:
         day = datetime.date.fromisoformat(text)
     except ValueError:
@@ -119,7 +124,7 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
     deviations: Annotated[Path | None, Argument("a file of justified failures", metavar="FILE", read=Path)] = None
     date: Annotated[
         datetime.date | None,
-        Argument("check the deviations as of YYYY-MM-DD (default: today)", metavar="DAY", read=_date),
+        Argument("check the deviations as of YYYY-MM-DD (default: today)", metavar="DAY", read=written_day),
     ] = None
     accept_assumptions: Annotated[bool, Argument("exit 0 if only assumptions on run-time values are open")] = False
     strict_versions: StrictVersions = False
@@ -134,7 +139,7 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.date, str):
-            force_setattr(self, "date", _date(self.date))
+            force_setattr(self, "date", written_day(self.date))
         if self.deviations is None and self.date is not None:
             raise UsageError("--date requires --deviations")
         if self.deviations is not None and self.date is None:

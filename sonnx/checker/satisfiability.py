@@ -37,6 +37,14 @@ Condition: TypeAlias = tuple[Expression | None, Expression]
 """A condition behind the one under which it applies."""
 
 
+class Slice(NamedTuple):
+    """What a slice selects of one axis."""
+
+    start: int
+    end: int
+    step: int
+
+
 class OpenCall(NamedTuple):
     """A call with operands whose values are known at run time only.
 
@@ -142,7 +150,7 @@ def _lengths(call: OpenCall, parameter: str) -> Sequence[int] | None:
     """The lengths that a value may have: the declared one, else up to the largest rank; None where it is unknown."""
     length = call.length(parameter)
     if length is not None:
-        return (length,)
+        return (length,) if length <= MOST else None
     return None if call.shape is None else range(max(map(len, (call.shape, *call.declared))) + 1)
 
 
@@ -187,18 +195,17 @@ def _sliced(call: OpenCall) -> Iterator[tuple[Numbers, ...]] | None:
     if shape is None or len(shape) != len(declared) or None in known.values() or len(lengths - {None}) != 1:
         return None
     length = max(each for each in lengths if each is not None)
+    if length > len(shape):
+        return None
     fixed = {name: value for name, value in known.items() if value and name != "axes"}
     if "steps" in known or known.keys().isdisjoint(
         ("starts", "ends")
     ):  # with both open, it gives every number of elements
         fixed.setdefault("steps", (DEFAULT_STEP,) * length)
-    if "axes" in known:
-        lists: list[Numbers] = [known["axes"] or tuple(range(length))]
-    else:
-        lists = list(permutations(range(len(shape)), length))
+    lists: list[Numbers] = [known["axes"] or tuple(range(length))] if "axes" in known else _arrangements(shape, length)
     if any(len(axes) != length or not all(-len(shape) <= axis < len(shape) for axis in axes) for axes in lists):
         return None
-    values: list[tuple[Numbers, ...]] = []
+    choices: list[tuple[Numbers, list[Sequence[Slice]]]] = []
     for axes in lists:
         slices = [
             _slices(shape[axis], declared[axis], {name: value[position] for name, value in fixed.items()})
@@ -206,25 +213,37 @@ def _sliced(call: OpenCall) -> Iterator[tuple[Numbers, ...]] | None:
         ]
         if None in slices:
             return None
-        for chosen in product(*filter(None, slices)):
-            columns = dict(zip(("starts", "ends", "steps"), zip(*chosen, strict=True), strict=True)) | {"axes": axes}
-            values.append(tuple(columns[name] for name in call.parameters))
-    return iter(values)
+        choices.append((axes, [each for each in slices if each is not None]))
+    return (_operands(call, axes, chosen) for axes, slices in choices for chosen in product(*slices))
 
 
-def _slices(extent: int, declared: int, fixed: Mapping[str, int]) -> Sequence[tuple[int, int, int]] | None:
-    """Slices of an axis, each as start, end and step: some with the declared number of elements, else any one.
+def _arrangements(shape: Numbers, length: int) -> list[Numbers]:
+    """Lists of different axes, one more than a search tries where there are more."""
+    return list(islice(permutations(range(len(shape)), length), MOST + 1))
+
+
+def _operands(call: OpenCall, axes: Numbers, slices: Sequence[Slice]) -> tuple[Numbers, ...]:
+    """The open operands that select the slices."""
+    starts, ends, steps = zip(*slices, strict=True) if slices else ((), (), ())
+    columns = {"starts": starts, "ends": ends, "axes": axes, "steps": steps}
+    return tuple(columns[name] for name in call.parameters)
+
+
+def _slices(extent: int, declared: int, fixed: Mapping[str, int]) -> Sequence[Slice] | None:
+    """Slices of an axis: some with the declared number of elements, else any one.
 
     Of many, the first and the last: an empty one that begins where it ends may be either.  None if there are too many.
     """
+    if extent > MOST and len(fixed) < len(Slice._fields):
+        return None
     before = -extent - 1
-    steps = (fixed["steps"],) if "steps" in fixed else (*range(1, extent + 1), *range(-1, before, -1))
+    steps = (fixed["steps"],) if "steps" in fixed else (*range(1, max(extent, 1) + 1), *range(-1, before, -1))
     starts = _distinct(0, max(extent - 1, 0)) if "ends" not in fixed else tuple(range(extent + 1))
     starts = (fixed["starts"],) if "starts" in fixed else starts
     ends = (fixed["ends"],) if "ends" in fixed else (*range(extent + 1), before)
     if len(starts) * len(ends) * len(steps) > MOST:
         return None
-    slices = list(product(starts, ends, steps))
+    slices = [Slice(*each) for each in product(starts, ends, steps)]
     names = ("extent", "start", "end", "step")
     fitting = [each for each in slices if evaluate(SLICED, dict(zip(names, (extent, *each), strict=True))) == declared]
     return list(dict.fromkeys((*fitting[:2], *fitting[-2:]))) or slices[:1]

@@ -25,7 +25,7 @@ from sonnx.base.escaping import escape, plural
 from sonnx.base.files import deliver
 from sonnx.checker.report import NotConforming
 from sonnx.cli.arguments import add_quiet_argument, amount_argument
-from sonnx.cli.reports import ReportOutput, outputs_of
+from sonnx.cli.reports import outputs_named
 from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
 from sonnx.report.formats import FORMATS
@@ -54,7 +54,7 @@ def _not_conforming(stop: NotConforming, verb: str, parsed: argparse.Namespace) 
 
     It has the formats of the command and goes where its report would go; for arrays it is a text.
     """
-    outputs = [ReportOutput(parsed.format, None)] if isinstance(parsed.format, str) else outputs_of(parsed)
+    outputs = outputs_named(parsed.format, getattr(parsed, "output", None))
     for form, file in outputs:
         is_report = form in FORMATS
         text = render(form if is_report else "text", CheckRun([stop.report], code=stop.exit_code))

@@ -6,10 +6,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from sonnx.api.checks import is_isolated
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import deliver, require_empty, say_written, write_folder
+from sonnx.base.resources import published_rules
 from sonnx.checker.options import BatchOptions
 from sonnx.cli.reports import ReportOutput, add_report_arguments, outputs_of, require_writable
 from sonnx.report.check import render
@@ -93,6 +96,8 @@ def deliver_reports(run: CheckRun, outputs: Sequence[ReportOutput], options: arg
 
 
 def _rendered(name: str, options: argparse.Namespace, run: CheckRun, file: Path | None) -> str:
+    if name == "sarif" and not run.docs:
+        return render(name, replace(run, docs=published_rules()))
     if name != "text":
         return render(name, run)
     from sonnx.report import check_text

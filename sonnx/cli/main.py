@@ -29,6 +29,8 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
         return _refuse(_with_next_command(str(stop), arguments), stop.exit_code)
     except MemoryError:
         return _refuse("the memory of this machine does not suffice", Unfinished.exit_code)
+    except BrokenPipeError:  # of standard output: nobody is left to tell
+        raise
     except (UsageError, Unreadable, OSError) as error:
         return _refuse(_with_next_command(_sentence(error), arguments), USAGE)
     return code

@@ -15,6 +15,7 @@ NEXT = (
         r"^'(?P<path>.+\.onnx)' cannot be read: No such file",
         "try 'sonnx check .', which checks every model of this folder",
     ),
+    (r"^'(?P<path>.+)' cannot be read: No such file", "try '{command} --help', which has an example"),
     (r"^'(?P<path>.+)' is a folder$", "try 'sonnx {verb} {inside}', or 'sonnx check {path}' for all its models"),
     (r"^the folder '(?P<path>.+)' has no \.onnx file", "try 'sonnx check FILE', which takes a model of any name"),
     (r"^no file matches '(?P<path>.+)'", "try 'sonnx check .', which checks every model of this folder"),
@@ -24,7 +25,11 @@ NEXT = (
     (r"^missing inputs: ", "try '{line} --random', which generates them"),
     (r"^the box lacks the input '(?P<name>[\w.]+)'", "try '{line} --box {name}=[-1,1]'"),
     (r"^the input '(?P<name>.+)' has the dimension (?P<names>\w+): give it a number", "try '{line} --bind {bindings}'"),
-    (r"^(?P<path>.+): (Permission denied|Read-only file system)$", "try another folder with --output"),
+    (
+        r"^(?P<path>.+): Is a directory$",
+        "try 'sonnx check {models} --pages {path}', which writes a page for each model",
+    ),
+    (r"^(?P<path>.+): (Permission denied|Read-only file system)$", "try '{line} --output FOLDER/{file}'"),
     (r"^(?P<path>.+): No such file or directory$", "try 'mkdir -p {parent}'"),
 )
 """Patterns of sentences, each with what is said behind it; those that say it themselves have nothing."""
@@ -51,9 +56,11 @@ def _filled(template: str, named: dict[str, str], words: Sequence[str]) -> str:
         line=f"sonnx {' '.join([verb, *models[:1]])}",
         path=named.get("path", ""),
         parent=path.parent,
+        file=path.name,
         inside=first,
         name=named.get("name", ""),
         bindings=",".join(f"{symbol}=1" for symbol in symbols),
+        models=" ".join(models) or "MODEL",
         first=models[0] if models else "FIRST",
         second=models[1] if len(models) > 1 else "SECOND",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,10 +29,16 @@ class ReportOutput(NamedTuple):
 
 def add_report_arguments(parser: argparse._ActionsContainer, formats: Iterable[str] = RESULT_FORMATS) -> None:
     """Add --format and --output."""
-    add = parser.add_argument
-    add("-f", "--format", choices=FormatChoices(formats), action="append", metavar="FORMAT",
-        help=f"{', '.join(formats)}; FORMAT=FILE, also repeated, writes this report to a file")  # fmt: skip
-    add("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
+    add_format_argument(parser, formats)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the report to a file")
+
+
+def add_format_argument(parser: argparse._ActionsContainer, formats: Iterable[str] = RESULT_FORMATS) -> None:
+    """Add --format, for a command whose --output is not about its report."""
+    parser.add_argument(
+        "-f", "--format", choices=FormatChoices(formats), action="append", metavar="FORMAT",
+        help=f"{', '.join(formats)}; FORMAT=FILE, also repeated, writes this report to a file",
+    )  # fmt: skip
 
 
 def outputs_of(parsed: argparse.Namespace, *read: str) -> list[ReportOutput]:
@@ -42,8 +48,21 @@ def outputs_of(parsed: argparse.Namespace, *read: str) -> list[ReportOutput]:
         UsageError: two reports have one place, a file is one that is read, or --output has no report to write.
         OSError: a folder does not exist.
     """
-    choices = [name.partition("=") for name in parsed.format or ["text"]]
-    outputs = [ReportOutput(name, Path(file) if file else parsed.output) for name, _, file in choices]
+    outputs = outputs_named(parsed.format, parsed.output, *read)
+    if parsed.output is not None and all("=" in name for name in parsed.format or ["text"]):
+        raise UsageError("--output has no report to write: each --format names a file; leave one of the two out")
+    return outputs
+
+
+def outputs_named(formats: Sequence[str] | None, usual: Path | None, *read: str) -> list[ReportOutput]:
+    """The reports in the formats of `--format`, those without a file of their own to `usual`.
+
+    Raises:
+        UsageError: two reports have one place, or a file is one that is read.
+        OSError: a folder does not exist.
+    """
+    choices = [name.partition("=") for name in formats or ["text"]]
+    outputs = [ReportOutput(name, Path(file) if file else usual) for name, _, file in choices]
     places = [output.file and output.file.resolve() for output in outputs]
     twice = next((output for output, place in zip(outputs, places, strict=True) if places.count(place) > 1), None)
     if twice is not None:
@@ -51,8 +70,6 @@ def outputs_of(parsed: argparse.Namespace, *read: str) -> list[ReportOutput]:
         raise UsageError(f"--format writes two reports to {where}; name a file for each: --format FORMAT=FILE")
     for file in (output.file for output in outputs if output.file is not None):
         require_writable(file, read)
-    if parsed.output is not None and all(file for _, _, file in choices):
-        raise UsageError("--output has no report to write: each --format names a file; leave one of the two out")
     return outputs
 
 

@@ -120,6 +120,52 @@ class Choices:
         self.store.rest_on("choices")
         return self.node("HardSigmoid", x, alpha=alpha, beta=beta)
 
+    def by_mul(self, operands: Operands) -> Term | None:
+        """DequantizeLinear of QuantizeLinear: a quotient, two sums that round it, its zero point, the limits of a type
+        of 8 bits, the zero point of the integers, and the factor.
+
+        The two sums round to whole numbers, to nearest even, what is below 2^(p - 2), and leave the rest beyond the
+        limits (theorem rewrite.rounded-by-sums); all later sums are of small whole numbers.
+        """
+        difference, factor = operands
+        limited, zero_of_integers = self._shifted("Sub", difference)
+        shifted, least, greatest = (self.operand_of(limited, "Clip", place) for place in range(3))
+        if shifted is None or least is None or greatest is None:
+            return None
+        whole, zero_of_quotient = self._shifted("Add", shifted)
+        raised, rounding = self._shifted("Sub", whole)
+        quotient, again = self._shifted("Add", raised)
+        x, scale = (self.operand_of(quotient, "Div", place) for place in (0, 1))
+        if x is None or scale is None or _element(x) != "float":
+            return None
+        if not all(_is(each, self.number("float", ROUNDING)) for each in (rounding, again)):
+            return None
+        kind = next((kind for kind, limits in LIMITS.items() if self._are(limits, least, greatest)), None)
+        numbers = [_number_of(each) for each in (scale, factor, zero_of_quotient, zero_of_integers)]
+        if kind is None or any(number is None or not isfinite(number) for number in numbers) or not numbers[0]:
+            return None
+        scale_number, factor_number, *zeros = [number for number in numbers if number is not None]
+        if not factor_number or any(zero not in range(LIMITS[kind][0], LIMITS[kind][1] + 1) for zero in zeros):
+            return None
+        self.store.rest_on("rounded-by-sums")
+        zero, zero_after = (self.number(kind, each) for each in zeros)
+        quantized = self.node("QuantizeLinear", x, self.number("float", scale_number), zero)
+        return self.node("DequantizeLinear", quantized, self.number("float", factor_number), zero_after)
+
+    def _shifted(self, operator: str, term: Term) -> tuple[Term, Term]:
+        """What a constant is added to or subtracted from, and the constant; the term and 0 where it is another one."""
+        value, constant = (self.operand_of(term, operator, place) for place in (0, 1))
+        if operator == "Add" and value is not None and value.is_constant:  # the operands of Add are in any order
+            value, constant = constant, value
+        if value is None or constant is None or not constant.is_constant or value.is_constant:
+            return term, self.number("float", 0)
+        return value, constant
+
+    def _are(self, limits: tuple[int, int], least: Term, greatest: Term) -> bool:
+        """Whether two constants are the limits of a type of integers."""
+        bounds = zip((least, greatest), limits, strict=True)
+        return all(_is(operand, self.number("float", limit)) for operand, limit in bounds)
+
     def by_less(self, operands: Operands) -> Term | None:
         """Equal, from the operands of its last Less."""
         return self._equal(operands)
@@ -201,9 +247,14 @@ class Choices:
 _RECOGNIZERS: Mapping[str, Callable[[Choices, Operands], Term | None]] = {
     "Clip": Choices.by_clip,
     "Less": Choices.by_less,
+    "Mul": Choices.by_mul,
     "Where": Choices.by_where,
 }
 
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
+"""The least and the greatest number of each type of integers of 8 bits."""
+ROUNDING = 12582912.0
+"""1.5 2^23, from which on, up to 2^24, float has the whole numbers only."""
 SIGNED = (*PRECISION, "int8", "int16", "int32", "int64")
 NUMBERS = (*SIGNED, "uint8", "uint16", "uint32", "uint64")
 
@@ -214,6 +265,14 @@ def _is(operand: Term, number: Term) -> bool:
     if array is None or scalar is None or scalar.shape != () or array.dtype != scalar.dtype or not array.size:
         return False
     return array.tobytes() == scalar.tobytes() * array.size
+
+
+def _number_of(operand: Term) -> float | None:
+    """The number that every element of a constant is, None where they differ."""
+    array = operand.array
+    if array is None or not array.size or array.tobytes() != array.reshape(-1)[:1].tobytes() * array.size:
+        return None
+    return float(array.reshape(-1)[0])
 
 
 def _element(term: Term | None) -> Any:

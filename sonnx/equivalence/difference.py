@@ -67,6 +67,17 @@ def changes_of(first: Side, second: Side, options: PairOptions) -> ModelChanges:
     )  # fmt: skip
 
 
+def node_changes(first: Side, second: Side, options: PairOptions) -> Iterator[NodeChange]:
+    """What became of each node.
+
+    Raises:
+        BadInput: a constant has no values, or a shape does not fit.
+        UsageError: an unknown edition, or a symbol that neither model has.
+    """
+    edition = catalogue.edition_named(options.edition).name
+    return _compared(*sized_sides(first, second, options), options, edition).nodes()
+
+
 def _answer(first: Side, second: Side, options: PairOptions) -> tuple[Equivalence | None, str]:
     """Whether both are the same function, and for which shapes; None with the reason where this cannot be asked."""
     try:

@@ -19,6 +19,7 @@ from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
+from sonnx.equivalence.estimators import has_estimator, written_estimator
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.index_sums import product_form
 from sonnx.equivalence.loops import Loops
@@ -42,7 +43,6 @@ STEPS_SINCE, STEPS_AT = 9, 13
 """The operator set that has every operator of the steps with broadcasting, and the one that stands for older ones."""
 CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 """Operators of any number of inputs that are a chain of Add."""
-LINEAR = ("ai.onnx.ml", "LinearRegressor")
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
@@ -100,8 +100,8 @@ class Expansion:
             return None
         if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
             return self._chain(visit, place)
-        if operator == LINEAR:
-            return self._linear(visit, place)
+        if has_estimator(*operator):
+            return self._estimator(visit, place)
         if operator == ("", "Gemm"):
             return self._scaled_product(visit, place)
         if operator == ("", "Einsum"):
@@ -355,35 +355,21 @@ class Expansion:
             Node(node.name, "Transpose", "", "", (apart,), (output,), (perm,)),
         ]
 
-    def _linear(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
-        """LinearRegressor: Gemm with the coefficients and the intercepts, over the reals."""
+    def _estimator(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The nodes of an estimator, over the reals, and one for each output that passes its value on."""
         node, inputs = visit.node, place.values(visit.inputs)
-        values: dict[str, Any] = {attribute.name: attribute.value for attribute in node.attributes}
-        targets, coefficients = values.get("targets", 1), values.get("coefficients")
-        first = inputs[0] if len(inputs) == 1 else None
-        if (
-            type(targets) is not int
-            or first is None
-            or first.shape is None
-            or len(first.shape) != 2
-            or first.facts.type != "float"
-        ):
+        label, name = next(filter(None, node.outputs), ""), f"{canonical_domain(node.domain)}.{node.operator}"
+
+        def constant(role: str, array: Array) -> str:
+            return self._constant(f"{label} ({role})", array, place)
+
+        written = written_estimator(node, inputs[0] if len(inputs) == 1 else None, constant)
+        if written is None:
             return None
-        if values.get("post_transform", "NONE") != "NONE" or not isinstance(coefficients, tuple):
-            return None
-        intercepts: Any = values.get("intercepts") or (0.0,) * int(targets)
-        if len(coefficients) != targets * first.shape[1] or len(intercepts) != targets:
-            return None
-        matrix = np.array(coefficients, np.float32).reshape(targets, first.shape[1]).T
-        names = [
-            self._constant(f"{node.outputs[0]} ({role})", array, place)
-            for role, array in (("coefficients", matrix), ("intercepts", np.array(intercepts, np.float32)))
-        ]
-        product = f"{node.outputs[0]} (product)"
-        self.store.assume(MEANING.format("ai.onnx.ml.LinearRegressor"))
-        last = Node(node.name, "Identity", "", "", (product,), (node.outputs[0],), ())
-        self.results.append(PassedOn(last, "ai.onnx.ml.LinearRegressor"))
-        return [Node("", "Gemm", "", "", (*node.inputs, *names), (product,), ()), last]
+        self.store.assume(MEANING.format(name))
+        last = [Node(node.name, "Identity", "", "", (value,), (out,), ()) for out, value in written.results.items()]
+        self.results += [PassedOn(each, name) for each in last]
+        return [*written.nodes, *last]
 
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of a formula, and one that gives its result the shape of the output."""

@@ -27,8 +27,9 @@ class Fused(Struct, frozen=True):
     A step is `name = Operator(inputs; attributes)`.  An input is an input of the operator, an earlier name, a number,
     or a list in brackets that follows from the shape of the first input; `axes` are those that `reduces` names.
     `@activation` is the operator without parameters that the attribute names.  An attribute is one of the fused node,
-    with `|value` where its absence means another value than that of the step's operator, and `=number` a number.  An
-    input with `?` may be left out of the step's operator; a step without another input passes its first one on.
+    with `|value` where its absence means another value than that of the step's operator, and `=number` a number, or
+    `=number-other` a number less the integer of another attribute, 0 where it is absent.  An input with `?` may be left
+    out of the step's operator; a step without another input passes its first one on.
 
     Attributes:
         domain: of the operator.
@@ -41,7 +42,7 @@ class Fused(Struct, frozen=True):
         optional: the inputs that may be left out.
         axiom: what the meaning rests on; where it is "", the meaning is assumed as it is written.
         since: the operator set from which on the operator has this meaning.
-        floats: the meaning is stated for floating-point numbers only.
+        elements: the element types of the first input for which the meaning is stated; all where there are none.
         further: attributes that the lists of the steps depend on.
         reduces: the axes of its reductions: "from-axis", all from the attribute `axis` on; "axis", that one; "spatial",
             all but the first two; "last", the last of three; "" for those of an input or an attribute `axes`.
@@ -57,7 +58,7 @@ class Fused(Struct, frozen=True):
     optional: tuple[str, ...] = ()
     axiom: str = ""
     since: int = 1
-    floats: bool = False
+    elements: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
     reduces: Literal["", "from-axis", "axis", "spatial", "last"] = ""
 
@@ -95,7 +96,7 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
             tuple(entry.get("optional", ())),
             entry.get("axiom", ""),
             entry.get("since", 1),
-            entry.get("floats", False),
+            tuple(entry.get("elements", ())),
             tuple(entry.get("further", ())),
             entry.get("reduces", ""),
         )

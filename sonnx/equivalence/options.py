@@ -47,13 +47,12 @@ class PairOptions(EditionOptions, frozen=True, kw_only=True):
     """The seed of these inputs."""
     names: Annotated[tuple[str, str] | None, HOW_IT_IS_CALLED] = None
     """What the result calls the models; the names of the files if None."""
+    drawn: Annotated[bool, WHAT_IS_SHOWN] = False
+    """The page of the result draws both graphs."""
 
 
 class DiffOptions(PairOptions, frozen=True, kw_only=True):
     """What is shown of the changes between two models."""
-
-    drawn: Annotated[bool, WHAT_IS_SHOWN] = False
-    """The page of the result draws both graphs."""
 
 
 class EquivalenceOptions(PairOptions, frozen=True, kw_only=True):
@@ -66,6 +65,9 @@ class EquivalenceOptions(PairOptions, frozen=True, kw_only=True):
     ] = ()
     sizes_as_given: Annotated[
         bool, Argument("exit 0 also where the answer holds for the sizes only that the tool chose for open ones")
+    ] = False
+    narrowings_as_listed: Annotated[
+        bool, Argument("exit 0 also where the models are equal but for narrowings to fewer digits, which are listed")
     ] = False
     max_difference: Annotated[
         float | None,

@@ -19,8 +19,6 @@ from sonnx.model.ir import Attribute, Node
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import operator_facts
 
-FLOATS = ("float16", "bfloat16", "float", "double")
-
 ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
 """Operators without parameters that fused operators may name."""
 
@@ -113,7 +111,7 @@ class _Call:
             return None
         if operator_set < fused.since or any(attribute.reference for attribute in attributes.values()):
             return None
-        if fused.floats and (first is None or first.type not in FLOATS):
+        if fused.elements and (first is None or first.type not in fused.elements):
             return None
         call = cls(fused, attributes, {**inputs}, first, operator_set, name)
         return call if not fused.has_axes or call._find_axes() else None
@@ -200,7 +198,10 @@ class _Call:
             literal, is_literal, number = word.partition("=")
             name, differs, value = word.partition("|")
             if is_literal:
-                written.append(Attribute(literal, "int", int(number), fields=("i",)))
+                whole, _, other = number.partition("-")
+                subtracted = self.attributes[other].value if other in self.attributes else 0
+                if type(subtracted) is int:
+                    written.append(Attribute(literal, "int", int(whole) - subtracted, fields=("i",)))
             elif name in self.attributes:
                 written.append(self.attributes[name])
             elif differs and value.isdecimal():
@@ -210,7 +211,7 @@ class _Call:
         return written
 
     def _number(self, word: str) -> Array | None:
-        """A number of the type of the first input, or the number of an attribute."""
+        """A number of the type of the first input, or the number of an attribute, or all of its numbers."""
         kind = ELEMENTS.get(str(self.first.type)) if self.first is not None else None
         if kind is None:
             return None
@@ -221,7 +222,7 @@ class _Call:
             value = float(word)
         with np.errstate(all="ignore"):
             number = np.array(value).astype(kind)
-            self.written.stated &= bool(float(number) == value)
+            self.written.stated &= bool((number.astype(np.float64) == value).all())
         return number
 
     def _list(self, what: str) -> Array | None:

@@ -206,6 +206,7 @@ def pack(
     theorems, questions = pack_parts.evidence(relied_on, proofs)
     files |= {f"theorems/{name}": text.encode("utf-8") for name, text in questions.items()}
     matrix = list(traces(relied_on, {rule.slug: rule for rule in _known(report, used)}).values())
+    rows = tuple(_row(trace, report) for trace in matrix)
     stated = _stated(options, report, record, boxed, shown_properties, tested)
     about = AuditDocument(
         conditions=replace(report.conditions, digests=_digests(digest, stated, derived, shown_properties, tested)),
@@ -223,12 +224,12 @@ def pack(
         derived_from=derived.about if derived is not None else None,
         properties=shown_properties.about,
         suite=tested,
-        rules=tuple(_row(trace, report) for trace in matrix),
+        rules=rows,
         without=_without(matrix, used),
         theorems=theorems,
         assumptions=tuple(_assumed(report)),
         box=boxed.about if boxed is not None else None,
-        known_problems=tuple(_problems([trace.rule for trace in matrix], used)),
+        known_problems=tuple(_problems(rows, used)),
         limits=tuple(_limits(options)),
     )
     if options.since is not None:
@@ -397,9 +398,9 @@ def _without(matrix: Sequence[Trace], used: Iterable[str]) -> Gaps:
     )
 
 
-def _problems(rules: Iterable[Rule], used: Iterable[str]) -> Iterator[KnownProblem]:
-    """The errata that concern the rules and operators used."""
-    names = {name for rule in rules for name in rule.errata}
+def _problems(rows: Iterable[TracedRule], used: Iterable[str]) -> Iterator[KnownProblem]:
+    """The errata that concern the model: of the rules that had a subject in it, and of the operators that it uses."""
+    names = {name for row in rows if row.answers for name in row.errata}
     for described in map(catalogue.operator, used):
         if described is not None:
             names.update(described.errata)

@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from sonnx.base.escaping import escape
 from sonnx.checker.report import Report
-from sonnx.evidence.audit_document import AuditDocument
+from sonnx.evidence.audit_document import AuditDocument, KnownProblem
 from sonnx.evidence.objectives import standards
 from sonnx.evidence.pack_parts import totals
 from sonnx.prover.results import KINDS
-from sonnx.report.html import code
+from sonnx.report.html import code, link
 from sonnx.report.html import page as whole_page
 from sonnx.report.phrases import verdict_counts, verdict_phrase
 
@@ -22,6 +22,23 @@ GAPS = (
     ("rules_without_theorem", "rules without a theorem of their own"),
     ("operators_without_rules", "operators without rules"),
 )
+
+FIRST_FILES = (
+    ("report.html", "every result with its place"),
+    ("statement.html", "a page to print and sign"),
+    ("objectives.html", "what the pack gives towards objectives of standards, and what remains"),
+    ("argument.svg", "the argument as a drawing"),
+    ("audit.json", "all data of this page"),
+    ("report.json", "the report, for programs"),
+    ("report.sarif", "the report, for code scanning"),
+    ("argument.json", "the argument, for programs"),
+    ("objectives.json", "the objectives, for programs"),
+    ("requirements.reqif", "requirements, for DOORS and similar tools"),
+    ("model.cdx.json", "bill of materials of the model"),
+    ("manifest.json", "the SHA-256 of every file"),
+    ("run.json", "folders, host and times, which differ between runs"),
+)
+"""The files that a reader opens first, each with what it holds."""
 
 
 def page(about: AuditDocument, report: Report, files: Sequence[str]) -> str:
@@ -41,7 +58,19 @@ def page(about: AuditDocument, report: Report, files: Sequence[str]) -> str:
         unexpected=sum(theorem.outcome == "unexpected" for theorem in about.theorems),
         gaps=GAPS,
         folders=list(_folders(files)),
+        problems=list(_problems(about)),
+        first_files=[(link(name), text) for name, text in FIRST_FILES if name in files],
     )
+
+
+def _problems(about: AuditDocument) -> Iterator[tuple[str, list[KnownProblem]]]:
+    """The known problems: first those of the operators of the model, then those of rules about every model."""
+    general = {name for row in about.rules if "." not in row.rule for name in row.errata}
+    parts = (
+        ("about the operators that the model uses", [each for each in about.known_problems if each.id not in general]),
+        ("about rules for every model", [each for each in about.known_problems if each.id in general]),
+    )
+    yield from (part for part in parts if part[1])
 
 
 def _folders(files: Sequence[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:

@@ -71,7 +71,7 @@ def sparse_facts(tensor: SparseTensor) -> TensorFacts:
 
 def _constant_values(tensor: Tensor) -> Any:
     """Short lists of integers by value, so that calls with equal ones are evaluated once; others are read on demand."""
-    short = tensor.element in _CODES and tensor.data is not None and len(tensor.data) <= MAX_PARAMETER_ELEMENTS * 8
+    short = tensor.element in _CODES and tensor.content is not None and tensor.data_size <= MAX_PARAMETER_ELEMENTS * 8
     return whole_numbers(tensor) if short or tensor.external is not None else StoredValue(tensor)
 
 
@@ -124,19 +124,19 @@ def _unpacked(tensor: Tensor, codes: Mapping[str, str], most: int) -> KnownNumbe
     code = codes.get(tensor.element or "")
     if tensor.external is not None:
         return Unknown(UnknownCause.NOT_STATED, "the value is in another file, which is not read")
-    if code is None or tensor.data is None:
+    if code is None or tensor.content is None:
         empty = code is not None and 0 in tensor.dims
         return (
             KnownNumbers()
             if empty
             else Unknown(UnknownCause.NOT_STATED, "the value is not a list of numbers that rules can read")
         )
-    count, rest = divmod(len(tensor.data), struct.calcsize(f"<{code}"))
+    count, rest = divmod(tensor.data_size, struct.calcsize(f"<{code}"))
     if rest or count > most:
         return Unknown(
             UnknownCause.NOT_STATED, "the value does not fit its type" if rest else "the value is too large to read"
         )
-    return KnownNumbers(struct.unpack(f"<{count}{code}", tensor.data))
+    return KnownNumbers(struct.unpack(f"<{count}{code}", tensor.data or b""))
 
 
 def attribute_fact(attribute: Attribute) -> Any:

@@ -88,7 +88,8 @@ def _text(mark: Mark) -> str:
 def _mathml(mark: Mark) -> str:
     if mark.kind == "row":
         return f"<mrow>{''.join(_mathml(part) for part in mark.parts)}</mrow>"
-    return f"<{mark.kind}>{escape(mark.text)}</{mark.kind}>"
+    kept = mark.text.replace(" ", "\u00a0") if mark.kind == "mtext" else mark.text  # its ends would be trimmed
+    return f"<{mark.kind}>{escape(kept)}</{mark.kind}>"
 
 
 class Printer:

@@ -6,7 +6,7 @@ name that are not UTF-8 are lone surrogates (PEP 383).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TypeAlias
@@ -151,12 +151,31 @@ class External(ComparedInPart, frozen=True):
         return self.location, self.offset, self.length, self.entries
 
 
+class DeferredBytes:
+    """Bytes of a known number that are computed when they are read first."""
+
+    __slots__ = ("_compute", "_content", "size")
+
+    def __init__(self, size: int, compute: Callable[[], bytes]) -> None:
+        self.size, self._compute = size, compute
+        self._content: memoryview | None = None
+
+    def read(self) -> memoryview:
+        """The bytes; the same object each time."""
+        if self._content is None:
+            content = self._compute()
+            if len(content) != self.size:
+                raise AssertionError(f"{len(content)} bytes were computed, not {self.size}")
+            self._content, self._compute = memoryview(content), bytes
+        return self._content
+
+
 class Tensor(ComparedInPart, frozen=True):
     """A constant tensor: an initializer or the value of an attribute.
 
-    `stored` are the data fields that are present in the file.  `data` has the little-endian row-major layout of
-    TensorProto.raw_data for every data field, and is read from the file only on access; it is None for strings, for
-    external data, and where the field of the element type (`DATA_FIELD`) is absent.
+    `stored` are the data fields that are present in the file.  `content` has the little-endian row-major layout of
+    TensorProto.raw_data for every data field, and is read from the file, or computed, only on access; it is None for
+    strings, for external data, and where the field of the element type (`DATA_FIELD`) is absent.
     `external` is set where data_location is EXTERNAL; entries without it appear in `stored` only.
     """
 
@@ -164,7 +183,7 @@ class Tensor(ComparedInPart, frozen=True):
     element: str | None
     dims: tuple[int, ...]
     stored: tuple[str, ...] = ()
-    data: memoryview | None = None
+    content: memoryview | DeferredBytes | None = None
     strings: tuple[bytes, ...] = ()
     count: int | None = None
     """The number of elements in the typed data field (complex: two entries each; 4-bit: two per entry; 2-bit: four),
@@ -175,6 +194,18 @@ class Tensor(ComparedInPart, frozen=True):
     """Index and value of the first entry of the typed data field that the element type cannot represent."""
     repeated_keys: tuple[str, ...] = ()
     """The keys that metadata_props has more than once."""
+
+    @property
+    def data(self) -> memoryview | None:
+        """The bytes of `content`, which are computed where they are not yet."""
+        return self.content.read() if isinstance(self.content, DeferredBytes) else self.content
+
+    @property
+    def data_size(self) -> int:
+        """The number of bytes of `content`, 0 where there are none."""
+        if isinstance(self.content, DeferredBytes):
+            return self.content.size
+        return 0 if self.content is None else len(self.content)
 
     def compared(self) -> tuple[object, ...]:
         """All but the bytes."""

@@ -61,7 +61,7 @@ def with_values_outside(model: Model, name: str) -> tuple[Model, ValuesFile]:
         end = offset + len(data)
         entries = (("location", name), ("offset", str(offset)), ("length", str(len(data))))
         outside = External(name, offset, len(data), entries)
-        initializers.append(replace(tensor, data=None, stored=("external_data",), external=outside))
+        initializers.append(replace(tensor, content=None, stored=("external_data",), external=outside))
     return replace(model, graph=replace(model.graph, initializers=tuple(initializers))), ValuesFile(name, tuple(parts))
 
 
@@ -73,7 +73,7 @@ def with_values_inside(model: Model, file: ValuesFile) -> Model:
         outside = tensor.external
         if outside is None or outside.location != file.name or outside.offset is None or outside.offset not in data_at:
             return tensor
-        return replace(tensor, external=None, data=data_at[outside.offset], stored=("raw_data",))
+        return replace(tensor, external=None, content=data_at[outside.offset], stored=("raw_data",))
 
     return replace(model, graph=replace(model.graph, initializers=tuple(map(inside, model.graph.initializers))))
 

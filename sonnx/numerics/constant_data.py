@@ -87,7 +87,7 @@ def _with_bytes(tensor: Tensor, folder: Path | None) -> Tensor:
     if tensor.external is None or kind is None or kind == TEXT or min(tensor.dims, default=0) < 0:
         return tensor
     data = outside(tensor.external, packed_size(tensor.dims, kind) or 0, folder, f"the constant {quote(tensor.name)}")
-    return replace(tensor, external=None, data=data, stored=("raw_data",))
+    return replace(tensor, external=None, content=data, stored=("raw_data",))
 
 
 def _require_checksum(path: Path, stated: str, location: str, called: str) -> None:

@@ -38,6 +38,8 @@ class RewriteFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The theorem about its arithmetic."""
     option: Option = ""
     """The option of `sonnx fix` that enables it, because values are rounded in another way; none where they stay."""
+    lifts: tuple[str, ...] = ()
+    """Error conditions of the operators it replaces under which the result has a value."""
 
 
 class RewriteDescription(RewriteFormat, frozen=True, kw_only=True):

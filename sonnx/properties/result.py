@@ -171,6 +171,7 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
                 )
             },
             sections=(Section(self.subject, self.model, cases),),
+            tiles=tuple(self._tiles()),
             facts=(
                 ("hypotheses", f"{self.hypotheses}: {self.about}"),
                 *((("excluded", "; ".join(self.excludes)),) if self.excludes else ()),
@@ -178,6 +179,14 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
                 *self._changes(),
             ),
         )  # fmt: skip
+
+    def _tiles(self) -> Iterator[tuple[str, str]]:
+        """How many boxes hold, and how far the nearest output stays from what is unsafe."""
+        holding = [task for task in self.tasks if task.answer is PropertyAnswer.HOLDS]
+        yield f"{len(holding)} of {len(self.tasks)}", "boxes hold in every implementation"
+        margins = [task.margin for task in holding if task.margin is not None]
+        if margins:
+            yield f"{min(margins):.6g}", "least margin to an unsafe output; 0 is the limit"
 
     def _changes(self) -> Iterator[tuple[str, str]]:
         """What the answer is about that the property does not say."""

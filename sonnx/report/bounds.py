@@ -15,7 +15,7 @@ from sonnx.bounds.result import Bounds, TensorBounds
 from sonnx.checker.conditions import UNCHECKED
 from sonnx.numerics.enclosures.values import DECISION
 from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
-from sonnx.report.plot import Series, plot
+from sonnx.report.plot import LimitLine, Series, plot
 from sonnx.report.rendered import Rendered, render_document
 
 MAX_INTERVALS = 8
@@ -74,7 +74,8 @@ class BoundsReport(Bounds, Rendered, frozen=True, eq=False):
             facts=tuple((term, escape_once(text)) for term, text in _facts(self)),
             results_first=True,
             notes=(LIMIT, *map(escape_once, _notes(self, every_node))),
-            pictures=tuple(_pictures(self.tensors)),
+            pictures=tuple(_pictures(self.tensors, self.max_error)),
+            tiles=tuple(_tiles(self)),
         )
 
     def to_json(self, *, every_node: bool = True) -> str:
@@ -189,21 +190,41 @@ def _notes(bounds: Bounds, every_node: bool) -> Iterator[str]:
             yield f"counted: {condition.name} at {condition.node}: {condition.detail}"
 
 
-def _pictures(tensors: Iterable[TensorBounds]) -> Iterator[Picture]:
+def _tiles(bounds: Bounds) -> Iterator[tuple[str, str]]:
+    """The error and the range of the first output, the decisions, and the conditions."""
+    first = next((output for output in bounds.outputs if not output.unbounded and output.low.size), None)
+    if first is not None:
+        limit = "" if bounds.max_error is None else f"; at most {bounds.max_error:.6g} was asked"
+        name = quote(first.name)
+        yield upper_bound_text(first.largest_error, 6), f"largest error of the output {name}{limit}"
+        ends = lower_bound_text(float(first.low.min()), 6), upper_bound_text(float(first.high.max()), 6)
+        yield f"{ends[0]} to {ends[1]}", f"range of the ideal values of {name}"
+    if bounds.decisions:
+        same = sum(decision.same for decision in bounds.decisions)
+        yield f"{same} of {len(bounds.decisions)}", "decisions are the same in every implementation"
+    met = sum(bool(condition.holds) for condition in bounds.met)
+    yield f"{met} of {len(bounds.met)}", "conditions of the bounds are met"
+
+
+def _pictures(tensors: Iterable[TensorBounds], max_error: float | None) -> Iterator[Picture]:
     drawn = [tensor for tensor in tensors if not tensor.unbounded and tensor.low.size]
     if len(drawn) > 1:
         names = ", ".join(f"{title} ({colour})" for title, colour, _ in CURVES)
-        yield Picture("Range and error along the network", f"From inputs to outputs: {names}.", picture(drawn))
+        yield Picture(
+            "Range and error along the network", f"From inputs to outputs: {names}.", picture(drawn, max_error)
+        )
 
 
-def picture(tensors: Sequence[TensorBounds]) -> str:
+def picture(tensors: Sequence[TensorBounds], max_error: float | None = None) -> str:
     """The largest magnitude, error and introduced error of each value, from inputs to outputs, in powers of 10."""
     curves = (
         [_power(max(abs(tensor.low.min()), abs(tensor.high.max()))) for tensor in tensors],
         [_power(tensor.error.max()) for tensor in tensors],
         [_power(tensor.introduced.max()) for tensor in tensors],
     )
+    asked = None if not max_error else LimitLine(log10(max_error), f"asked: {max_error:.6g}")
     numbers = [number for curve in curves for number in curve if number is not None]
+    numbers += [asked.height] if asked is not None else []
     low, high = floor(min(numbers, default=0)), ceil(max(numbers, default=1))
     steps = range(low, max(high, low + 1) + 1, max(1, (high - low) // 8))
     series = [
@@ -211,7 +232,7 @@ def picture(tensors: Sequence[TensorBounds]) -> str:
         for (*_, colour), curve in zip(CURVES, curves, strict=True)
     ]
     return plot(series, [(step, f"1e{step}") for step in steps], "range and error along the network",
-                labels=[escape(tensor.name) for tensor in tensors])  # fmt: skip
+                labels=[escape(tensor.name) for tensor in tensors], limit=asked)  # fmt: skip
 
 
 def _power(value: float) -> float | None:

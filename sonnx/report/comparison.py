@@ -28,7 +28,7 @@ from sonnx.report import comparison_json
 from sonnx.report.class_reach import HEADS as REACH_HEADS
 from sonnx.report.class_reach import REACH, REACH_STATEMENT, reach_cases, reach_sentences
 from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
-from sonnx.report.plot import Series, plot
+from sonnx.report.plot import LimitLine, Series, plot
 from sonnx.report.rendered import Rendered
 
 BROKEN = 1
@@ -46,6 +46,8 @@ class ComparisonReport(Comparison, Rendered):
     broken_bounds: tuple[BoundViolation, ...] = ()
     file: str = ""
     """The model file as it was named."""
+    max_ulp: int | None = None
+    """The steps that values may be away, as it was asked; None for any."""
 
     @property
     def exit_code(self) -> int:
@@ -94,7 +96,22 @@ class ComparisonReport(Comparison, Rendered):
             advice=tuple(("judgement", text) for text in judgement(self)),
             hashes={self.file: self.sha256},
             pictures=tuple(_pictures(self)),
+            tiles=tuple(_tiles(self)),
         )
+
+
+def _tiles(report: ComparisonReport) -> Iterator[tuple[str, str]]:
+    """A distance against its limit, then one total for each unit."""
+    ordinary = [row.ordinary for row in report.rows if row.way == OUTPUT and row.ordinary is not None]
+    ulp = max((distance.ulp for distance in ordinary if distance.ulp is not None), default=None)
+    if ulp is not None:
+        limit = "no limit was asked (--max-ulp)" if report.max_ulp is None else f"at most {report.max_ulp} are allowed"
+        yield f"{ulp} ulp", f"outputs on ordinary inputs; {limit}"
+    if report.broken_bounds:
+        yield f"{len(report.broken_bounds)}", "broken bound" if len(report.broken_bounds) == 1 else "broken bounds"
+    same = sum(row.distance is not None and not row.differs for row in report.rows)
+    yield f"{same} of {len(report.rows)}", "comparisons are identical bit for bit"
+    yield f"{sum(bool(_kinds(row)) for row in report.rows)}", "comparisons differ in kind: NaN, infinity, zero"
 
 
 def standing(comparison: Comparison) -> str:
@@ -262,7 +279,7 @@ DRAWN = {
 """How the rows of each way are drawn; a row without any distance is left out."""
 
 
-def _pictures(comparison: Comparison) -> Iterator[Picture]:
+def _pictures(comparison: ComparisonReport) -> Iterator[Picture]:
     apart = [row for row in comparison.rows if row.distance is not None and (_steps(row) or _kinds(row))]
     if any(row.operator for row in comparison.rows) and apart:
         equal = len({_drawn_value(row) for row in comparison.rows} - {_drawn_value(row) for row in apart})
@@ -273,32 +290,39 @@ def _pictures(comparison: Comparison) -> Iterator[Picture]:
         ) + (
             "From left to right the nodes, then the outputs of the model. Full dots: on equal inputs. Circles: "
             "accumulated from the inputs of the model. Dashed circles: on class inputs. "
-            "At the top: what differs in kind."
+            "At the top: what differs in kind. Large red dots: a broken bound."
         )
-        yield Picture("Largest distance of each comparison, in ulp, over all its runs", legend, _plot(apart))
+        yield Picture(
+            "Largest distance of each comparison, in ulp, over all its runs", legend, _plot(apart, comparison)
+        )
 
 
-def _plot(rows: Sequence[Row]) -> str:
+def _plot(rows: Sequence[Row], report: ComparisonReport) -> str:
     """One dot for each row: its value from left to right, its largest distance upwards, in powers of two."""
     from markupsafe import escape as entities  # only pages need it
 
     places = {
         value: place for place, value in enumerate(dict.fromkeys(_drawn_value(row) for row in _nodes_first(rows)))
     }
-    top = max(4, *(int(_height(row)) + 1 for row in rows)) + 1
+    allowed = None if report.max_ulp is None else LimitLine(_height_of(report.max_ulp), f"limit: {report.max_ulp} ulp")
+    broken = [violation.row for violation in report.broken_bounds]
+    top = max(4, *(int(_height(row)) + 1 for row in rows), int(allowed.height if allowed else 0) + 1) + 1
     series = []
     for way, class_ in DRAWN.items():
         heights: list[float | None] = [None] * len(places)
         titles = [""] * len(places)
+        wrong = set[int]()
         for row in rows:
             if row.way == way and row.distance is not None:
                 kinds = ", ".join(_kinds(row))
                 place = places[_drawn_value(row)]
                 heights[place] = top if kinds else _height(row)
+                wrong |= {place} if any(row is each for each in broken) else set()
                 titles[place] = f"{entities(label(row))}: {_steps(row)} ulp, {way}{f'; differs in {kinds}' if kinds else ''}"  # noqa: E501  # fmt: skip
-        series.append(Series(heights, f'class="{class_}"', titles=titles))
+        series.append(Series(heights, f'class="{class_}"', titles=titles, wrong=frozenset(wrong)))
     marks = [(height, str(2 ** (height - 1) if height else 0)) for height in range(0, top, max(1, top // 6))]
-    return plot(series, [*marks, (top, "kind")], "distances of the comparisons")
+    names = [escape(value) for _, value in places]
+    return plot(series, [*marks, (top, "kind")], "distances of the comparisons", names, allowed)
 
 
 def _nodes_first(rows: Sequence[Row]) -> list[Row]:
@@ -311,8 +335,12 @@ def _drawn_value(row: Row) -> tuple[bool, str]:
 
 
 def _height(row: Row) -> float:
+    return _height_of(_steps(row))
+
+
+def _height_of(steps: int) -> float:
     """0 for no distance, 1 for one ulp, one more for each power of two."""
-    return 1 + log2(_steps(row)) if _steps(row) else 0.0
+    return 1 + log2(steps) if steps else 0.0
 
 
 # ------------------------------------------------------------------ as a document, for the other formats

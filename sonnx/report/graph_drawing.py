@@ -7,10 +7,10 @@ that each fit on a printed page; the pieces stand side by side.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sonnx.base.escaping import escape
 from sonnx.checker.graph_outline import INPUT, OUTPUT, Box, Outline
@@ -20,15 +20,18 @@ from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.repeated_blocks import REPEATED, blocks_drawn_once
 
 LIBRARY = "fast_sugiyama"
-WIDTH, HEIGHT, LAYER, SPACE = 132, 30, 46, 24
-LAYERS_PER_PIECE = 18
+WIDTH, HEIGHT, LAYER, SPACE = 150, 42, 60, 20
+LAYERS_PER_PIECE = 14
 """A piece of so many layers is a little lower than a printed page."""
-MAX_NAME_CHARACTERS = 20
+MAX_NAME_CHARACTERS = 24
 """Longer names are shortened in a box."""
 MAX_OPEN_BOXES = 60
 """Drawings with more boxes are folded on a screen."""
 MAX_PRINTED_BOXES = 500
 """Drawings with more boxes are not printed."""
+MAX_LISTED_BOXES = 200
+"""Nodes that the table below a drawing lists."""
+NODE_HEADS = ("node", "inputs", "output", "attributes")
 Points = Mapping[int, tuple[float, int]]
 """The middle of each box or bend, and its layer."""
 
@@ -52,8 +55,11 @@ class DrawnBox:
     round: int
     kind: str
     title: str
-    lines: tuple[tuple[str, str], ...]
+    lines: tuple[tuple[str, str, str], ...]
+    """Each line of text with its height and its style."""
     link: str
+    marked: bool = False
+    """Whether it has findings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +85,20 @@ class Drawing:
     """Whether it is shown at once."""
     large: bool = False
     """Whether it is left out in print."""
+    nodes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """For each drawn node its anchor, and the cells of `NODE_HEADS`."""
+    unlisted: int = 0
+    """Drawn nodes that the table leaves out."""
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads of the table of nodes."""
+        return NODE_HEADS
 
     @property
     def marked(self) -> list[int]:
         """The pieces with a marked box, where there are several pieces."""
-        numbers = [number for number, piece in enumerate(self.pieces, 1) if any(box.link for box in piece.boxes)]
+        numbers = [number for number, piece in enumerate(self.pieces, 1) if any(box.marked for box in piece.boxes)]
         return numbers if len(self.pieces) > 1 else []
 
 
@@ -106,7 +121,8 @@ def drawing(report: Report, prefix: str, marker: DrawnMarker) -> Drawing | None:
     graph = blocks_drawn_once(whole) if len(whole.boxes) > MAX_OPEN_BOXES else whole
     numbers = {kind: sum(_kind(box, marks) == kind for box in whole.boxes) for kind in ("fail", "open")}
     outside = sum(OUTSIDE in _rules(box, marks) for box in whole.boxes)
-    pieces = tuple(_pieces(graph, lambda box, x, y: _box(box, marks, marker, x, y)))
+    rows = _anchors_of_nodes(graph, prefix)
+    pieces = tuple(_pieces(graph, lambda box, x, y: _box(box, marks, marker, x, y, rows)))
     return Drawing(
         prefix,
         f"{len(whole.boxes)} boxes, {outside} outside the profile, {numbers['fail']} with a failure, "
@@ -115,6 +131,7 @@ def drawing(report: Report, prefix: str, marker: DrawnMarker) -> Drawing | None:
         pieces,
         small=len(graph.boxes) <= MAX_OPEN_BOXES,
         large=len(graph.boxes) > MAX_PRINTED_BOXES,
+        **_listed_nodes(graph, prefix),
     )
 
 
@@ -122,7 +139,8 @@ def _legend(graph: Outline, pieces: int, boxes: int) -> Iterator[str]:
     if len(graph.boxes) < boxes:
         yield f"Repeated blocks are drawn once: {len(graph.boxes)} boxes stand for {boxes}."
     yield "Filled: the operator is outside the profile, or the rule chosen above has a finding."
-    yield "Red frame: a rule fails. Yellow: open. Blue: deviated. A marked box leads to its findings."
+    yield "Red frame: a rule fails. Yellow: open. Blue: deviated."
+    yield "A marked box leads to its findings, any other node to its inputs and attributes."
     if any(box.inner for box in graph.boxes if REPEATED not in box.operator):
         yield "+n: nodes that compute from constants only, drawn as a part of their first user."
     if any(box.nested for box in graph.boxes):
@@ -250,11 +268,15 @@ def _line(line: tuple[tuple[float, int], tuple[float, int]], left: float, top: i
     return f"M{start} {y0:.0f}C{start} {middle:.0f} {end} {middle:.0f} {end} {y1:.0f}"
 
 
-def _box(box: Box, marks: Marks, marker: DrawnMarker, x: float, y: float) -> DrawnBox:
+def _box(box: Box, marks: Marks, marker: DrawnMarker, x: float, y: float, rows: Mapping[str, str]) -> DrawnBox:
     kind, rules = _kind(box, marks), _rules(box, marks)
     styles = [kind, "out" if OUTSIDE in rules else "", marker.marks(rules, ())]
     place = next((name for name in (box.place, *box.inner) if marks.kind.get(name) == kind), "")
-    return _drawn(box, x, y, styles, "", marks.anchor[place] if place and kind else "")
+    has_findings = bool(place and kind)
+    return replace(
+        _drawn(box, x, y, styles, "", marks.anchor[place] if has_findings else rows.get(box.place, "")),
+        marked=has_findings,
+    )
 
 
 def _drawn(box: Box, x: float, y: float, styles: Sequence[str], sign: str, link: str) -> DrawnBox:
@@ -262,16 +284,45 @@ def _drawn(box: Box, x: float, y: float, styles: Sequence[str], sign: str, link:
     shape = "end" if box.operator in (INPUT, OUTPUT) else "nested" if box.nested else ""
     more = f" +{len(box.inner)}" if box.inner and REPEATED not in box.operator else ""
     heading = f"{sign} {_short(box.operator)}{more}".strip()
-    texts = [heading, _short(box.name)] if box.name else [heading]
-    offsets = (-2, 10) if len(texts) > 1 else (4,)
+    lines = [
+        (heading, ""),
+        *((_short(text), style) for text, style in ((box.name, ""), (box.declared, "type")) if text),
+    ]
+    top = y + 4 - 6.5 * (len(lines) - 1)
     return DrawnBox(
         f"{x - WIDTH / 2:.0f}", f"{y - HEIGHT / 2:.0f}", f"{x:.0f}", WIDTH, HEIGHT,
         HEIGHT // 2 if shape == "end" else 4,
         "".join(f" {style}" for style in (shape, *styles) if style),
-        f"{box.place} {escape(box.operator)} {escape(box.name)}",
-        tuple((f"{y + offset:.0f}", text) for text, offset in zip(texts, offsets, strict=True)),
+        "; ".join([f"{box.place} {escape(box.operator)} {escape(box.name)}".rstrip(), *filter(None, (box.declared,)),
+                   *box.attributes]),
+        tuple((f"{top + 13 * number:.0f}", text, style) for number, (text, style) in enumerate(lines)),
         link,
     )  # fmt: skip
+
+
+def _nodes(graph: Outline) -> list[Box]:
+    """The boxes that are nodes."""
+    return [box for box in graph.boxes if box.operator not in (INPUT, OUTPUT) and REPEATED not in box.operator]
+
+
+def _anchors_of_nodes(graph: Outline, prefix: str) -> dict[str, str]:
+    """The anchors of the rows of the nodes that the table lists, by place."""
+    return {box.place: f"{prefix}-node-{number}" for number, box in enumerate(_nodes(graph)[:MAX_LISTED_BOXES])}
+
+
+def _listed_nodes(graph: Outline, prefix: str) -> dict[str, Any]:
+    """The table of the nodes below the drawing."""
+    anchors_, nodes = _anchors_of_nodes(graph, prefix), _nodes(graph)
+    rows = tuple(
+        (anchors_[box.place], (_heading(box), ", ".join(box.operands), box.declared, ", ".join(box.attributes)))
+        for box in nodes[:MAX_LISTED_BOXES]
+    )
+    return {"nodes": rows, "unlisted": len(nodes) - len(rows)}
+
+
+def _heading(box: Box) -> str:
+    named = f" {escape(box.name)}" if box.name else ""
+    return f"{escape(box.operator)}{named}, {box.place}"
 
 
 class StyledBox(NamedTuple):
@@ -291,11 +342,15 @@ def outline_drawing(graph: Outline, prefix: str, styles: Mapping[str, StyledBox]
     def draw(box: Box, x: float, y: float) -> DrawnBox:
         listed = [styles[place] for place in (box.place, *box.inner) if place in styles]
         style = next((each for each in listed if each.sign), listed[0] if listed else StyledBox("", ""))
-        return _drawn(box, x, y, [style.style], style.sign, "")
+        return _drawn(box, x, y, [style.style], style.sign, rows.get(box.place, ""))
 
+    rows = _anchors_of_nodes(graph, prefix)
     pieces = tuple(_pieces(graph, draw))
     large = len(graph.boxes) > MAX_PRINTED_BOXES
-    return Drawing(prefix, f"{escape(title)}: {len(graph.boxes)} boxes", "", pieces, small=not large, large=large)
+    return Drawing(
+        prefix, f"{escape(title)}: {len(graph.boxes)} boxes", "", pieces, small=not large, large=large,
+        **_listed_nodes(graph, prefix),
+    )  # fmt: skip
 
 
 def _short(text: str) -> str:

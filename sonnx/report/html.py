@@ -32,6 +32,7 @@ from sonnx.report.phrases import (
     verdict_counts,
     without_assumptions,
 )
+from sonnx.report.stacked_tables import stacked
 
 TEMPLATES = Path(__file__).with_name("templates")
 STANDING_COLOURS = {
@@ -41,6 +42,8 @@ STANDING_COLOURS = {
     Standing.NOTE: "open",
     Standing.SKIPPED: "soft",
 }
+NOT_GOOD = {Standing.BAD: "do not hold", Standing.OPEN: "are open"}
+"""What a number at the top of a page counts, where it is not 0."""
 MAX_OPEN_CASES = 40
 """Tables of documents with more cases are folded on a screen."""
 MAX_OPEN_PLACES = 12
@@ -73,13 +76,18 @@ def _templates() -> Environment:
 def page(template: str, **context: Any) -> str:
     """A page from a template of the folder, ASCII only, ending in a line feed."""
     constants = {"version": tool_version(), "max_open": MAX_OPEN_PLACES, "max_cases": MAX_OPEN_CASES}
-    text = _templates().get_template(template).render(constants | context)
+    text = stacked(_templates().get_template(template).render(constants | context))
     return text.rstrip().encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
 
 
 def code(text: str) -> Markup:
     """Text of a file, or an expression of a rule; `text` is printable."""
     return Markup(f"<code>{Markup.escape(text)}</code>")  # noqa: S704  escaped; `Markup.format` takes ten times as long
+
+
+def link(file: str) -> Markup:
+    """A link to a file beside the page."""
+    return Markup('<a href="{}">{}</a>').format(file, file)
 
 
 def slug(text: str) -> str:
@@ -393,8 +401,7 @@ def render_document(shown: Document) -> str:
         tiles=shown.tiles
         or [
             (numbers[Standing.GOOD], f"of {plural(len(shown.cases), 'case')} pass"),
-            (numbers[Standing.BAD], "do not hold"),
-            (numbers[Standing.OPEN], "are open"),
+            *((numbers[kind], words) for kind, words in NOT_GOOD.items() if numbers[kind]),
         ],
         groups=[_case_group(shown.criteria[cases[0].criterion], cases) for _, cases in shown.findings],
     )

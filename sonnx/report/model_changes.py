@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.base.reported import Result, json_text
-from sonnx.checker.graph_outline import Outline
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.equivalence.changes import ConstantChange, FindingChange, ModelChanges, NodeChange, NodeStatus
 from sonnx.equivalence.result import Answer
-from sonnx.report.document import CaseResult, Criterion, Document, Picture, Section, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
+from sonnx.report.graph_pair import NOT_DRAWN, Emphasis, Outlines, pictures
 from sonnx.report.markdown import code_span, escaped, table_cell
 from sonnx.report.phrases import place
 from sonnx.report.rendered import Rendered, render_document
@@ -32,13 +31,6 @@ VALUES = {
     Answer.ROUNDING: "its values are equal up to rounding",
     Answer.UNDECIDED: "its values are not shown equal",
 }
-KINDS = {NodeStatus.NEW: "pass", NodeStatus.GONE: "fail", NodeStatus.CHANGED: "open", NodeStatus.MOVED: "deviated"}
-MARKS = {NodeStatus.NEW: "+", NodeStatus.GONE: "-", NodeStatus.CHANGED: "~", NodeStatus.MOVED: ">"}
-"""The styles of the drawing, and the signs that say the same without colour."""
-LEGEND = (
-    "+ (green): new. - (red): gone. ~ (yellow): changed. > (blue): moved. Values of a box with a dashed frame are not "
-    "shown equal."
-)
 MAX_ROWS = 100
 """Nodes that a comment lists."""
 MAX_CONSTANTS = 4
@@ -52,16 +44,6 @@ class ModelChangesDocument(Result, frozen=True):
     """The exit code of the command."""
     result: ModelChanges
     """What changed."""
-
-
-class Outlines(Struct, frozen=True):
-    """The outlines of both graphs, None where one is too large to be drawn."""
-
-    first: Outline | None = None
-    second: Outline | None = None
-
-
-NOT_DRAWN = Outlines()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +81,9 @@ class ModelChangesReport(Rendered):
             return markdown(self.result)
         if name != "html":
             return Rendered.to_format(self, name)
-        return render_document(name, replace(self.document(), pictures=tuple(_pictures(self.result, self.outlines))))
+        names = self.result.first.name, self.result.second.name
+        drawn = tuple(pictures(self.result.nodes, self.outlines, names, Emphasis.CHANGES))
+        return render_document(name, replace(self.document(), pictures=drawn))
 
 
 def document(changes: ModelChanges, code: int) -> Document:
@@ -262,28 +246,3 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> l
         return []
     lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
     return ["", f"## {title}", "", lines[0], f"|{'---|' * len(heads)}", *lines[1:]]
-
-
-# ------------------------------------------------------------------ drawings
-
-
-def _pictures(changes: ModelChanges, outlines: Outlines) -> Iterator[Picture]:
-    if outlines.first is None or outlines.second is None:
-        return
-    from sonnx.report.graph_drawing import StyledBox, outline_drawing
-    from sonnx.report.html import side_by_side
-
-    styles: tuple[dict[str, StyledBox], dict[str, StyledBox]] = ({}, {})
-    for change in changes.nodes:
-        for node, styles_of_model in zip((change.first, change.second), styles, strict=True):
-            if node is not None:
-                kind = KINDS.get(change.status, "")
-                unlike = " unlike" if change.value is Answer.UNDECIDED else ""
-                styles_of_model[f"graph/node[{node.index}]"] = StyledBox(kind + unlike, MARKS.get(change.status, ""))
-    drawings = [
-        outline_drawing(graph, prefix, marks, file.name)
-        for graph, prefix, marks, file in zip(
-            (outlines.first, outlines.second), ("first", "second"), styles, (changes.first, changes.second), strict=True
-        )
-    ]
-    yield Picture("Both graphs", LEGEND, side_by_side(drawings[0], drawings[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -183,8 +184,23 @@ def errata_named(names: Sequence[str]) -> str:
 
 
 def rule_page(docs: str, rule: str) -> str:
-    """The address of the page of a rule on a site that `make docs` built, "" without a site."""
-    return f"{docs.rstrip('/')}/rules/{rule}.html" if docs else ""
+    """The address of a rule on a site with the documents; "" without a site."""
+    return f"{docs.rstrip('/')}/{rule_page_name(rule)}.html#{rule_anchor(rule)}" if docs else ""
+
+
+GENERAL_RULES = "rules/general"
+"""The page of the rules that belong to no operator."""
+
+
+def rule_page_name(rule: str) -> str:
+    """The page that has a rule, without its ending: that of its operator, or the page of general rules."""
+    operator, dot, _ = rule.partition(".")
+    return f"operators/{operator.lower()}" if dot else GENERAL_RULES
+
+
+def rule_anchor(rule: str) -> str:
+    """The place of a rule in its page."""
+    return re.sub(r"[^a-z0-9]+", "-", rule.lower()).strip("-")
 
 
 def operators_outside(failures: Iterable[Finding]) -> str:

@@ -21,11 +21,27 @@ class Series(NamedTuple):
     line: str = ""
     """The look of the lines between neighbours, "" for none."""
     titles: Sequence[str] = ()
+    wrong: frozenset[int] = frozenset()
+    """The places whose dots are drawn as wrong."""
 
 
-def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: str, labels: Sequence[str] = ()) -> str:
+class LimitLine(NamedTuple):
+    """A line across the plot at a height, with its meaning."""
+
+    height: float
+    text: str
+
+
+def plot(
+    series: Sequence[Series],
+    marks: Sequence[tuple[float, str]],
+    about: str,
+    labels: Sequence[str] = (),
+    limit: LimitLine | None = None,
+) -> str:
     """The SVG of series of values with equal places; `labels` name the places, every n-th where there are many."""
     heights = [height for each in series for height in each.heights if height is not None]
+    heights += [limit.height] if limit is not None else []
     low, high = marks[0][0], max(marks[-1][0], *heights, marks[0][0] + 1)
     step = (WIDTH - LEFT - RIGHT) / max((len(each.heights) for each in series), default=1)
 
@@ -38,13 +54,18 @@ def plot(series: Sequence[Series], marks: Sequence[tuple[float, str]], about: st
     for height, text in marks:
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(height)}" y2="{y(height)}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y(height)}" dy="4" text-anchor="end">{text}</text>')
+    if limit is not None:
+        level, end = y(limit.height), WIDTH - RIGHT
+        parts.append(f'<line class="limit" x1="{LEFT}" x2="{end}" y1="{level}" y2="{level}"/>')
+        parts.append(f'<text class="limit" x="{end}" y="{level}" dy="-4" text-anchor="end">{escape(limit.text)}</text>')
     for curve in series:
         path = ""
         for place, value in enumerate(curve.heights):
             if value is not None:
                 x, title = f"{LEFT + (place + 0.5) * step:.1f}", "".join(curve.titles[place : place + 1])
                 path += f"{'M' if not place or curve.heights[place - 1] is None else 'L'}{x} {y(value)}"
-                parts.append(f'<circle cx="{x}" cy="{y(value)}" r="3" {curve.dot}><title>{title}</title></circle>')
+                dot = 'r="4.5" class="dot wrong"' if place in curve.wrong else f'r="3" {curve.dot}'
+                parts.append(f'<circle cx="{x}" cy="{y(value)}" {dot}><title>{title}</title></circle>')
         parts += [f'<path d="{path}" fill="none" {curve.line}/>'] if curve.line else []
     every = max(1, -(-len(labels) // LABELS))
     for place, label in list(enumerate(labels))[::every]:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from sonnx.base.escaping import escape
+from sonnx.base.escaping import escape, escape_once
 from sonnx.base.reported import HIDDEN, Result, reported, reported_as
 from sonnx.checker.conditions import UNCHECKED, Conditions
 from sonnx.checker.verdicts import Verdict
@@ -177,7 +177,7 @@ class RunReport(Result, Rendered, Mapping[str, NDArray[Any]], frozen=True, eq=Fa
     def document(self) -> Document:
         """The outputs as a document: a case for each, and for each comparison with expected values."""
         lines = {case.name: case for case in self.compared}
-        cases = [_output_case(output, lines.get(output.name)) for output in self.outputs]
+        cases = [_output_case(output, self._values(output.name), lines.get(output.name)) for output in self.outputs]
         return Document(
             command="run",
             title="the exact values of a model",
@@ -187,7 +187,7 @@ class RunReport(Result, Rendered, Mapping[str, NDArray[Any]], frozen=True, eq=Fa
             ),
             code=self.exit_code,
             criteria={name: Criterion(text, "run") for name, text in CRITERIA.items()},
-            sections=(Section("outputs", self.model, tuple(cases), heads=("type", "shape")),),
+            sections=(Section("outputs", self.model, tuple(cases), heads=("type", "shape", "values")),),
             facts=tuple(self.conditions.facts()),
             notes=tuple(self._remarks),
         )
@@ -246,9 +246,16 @@ class RunReport(Result, Rendered, Mapping[str, NDArray[Any]], frozen=True, eq=Fa
         if not self.written and not self.compared:
             for output, values in self.arrays.items():
                 yield f"{escape(output)}: {element_type(values)} {list(values.shape)}"
-                if values.size <= MAX_PRINTED_ELEMENTS:
-                    with np.errstate(all="ignore"):
-                        yield f"  {np.array2string(values, separator=', ', prefix='  ')}"
+                shown = self._values(output)
+                yield from [f"  {shown}"] if shown else []
+
+    def _values(self, output: str) -> str:
+        """The values of an output as text, "" where there are many."""
+        values = self.arrays[output]
+        if values.size > MAX_PRINTED_ELEMENTS:
+            return ""
+        with np.errstate(all="ignore"):
+            return np.array2string(values, separator=", ", prefix="  ")
 
 
 CRITERIA = {
@@ -257,11 +264,12 @@ CRITERIA = {
 }
 
 
-def _output_case(output: OutputTensor, compared: ExpectedOutput | None) -> CaseResult:
-    cells = (output.type, str(list(output.shape)))
+def _output_case(output: OutputTensor, values: str, compared: ExpectedOutput | None) -> CaseResult:
+    typed = (output.type, str(list(output.shape)))
+    cells = (*typed, escape_once(" ".join(values.split())) if values else "many: --output writes them")
     if compared is None:
         return CaseResult(
-            "computed", escape(output.name), "computed", Standing.GOOD, " ".join(cells), cells=cells, shown=True
+            "computed", escape(output.name), "computed", Standing.GOOD, " ".join(typed), cells=cells, shown=True
         )
     same = compared.difference is None
     return CaseResult(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from sonnx.executor.array_sizes import is_possible
-from sonnx.model.ir import WIDTH, SparseTensor, Tensor
+from sonnx.model.ir import WIDTH, DeferredBytes, SparseTensor, Tensor, byte_size
 from sonnx.model.reader import element_names
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, format_of, has_array, lowest
 from sonnx.numerics.packing import packed
@@ -29,7 +29,8 @@ def from_array(name: str, values: Array) -> Tensor:
     if values.dtype == TEXT:
         strings = tuple(value.encode() for value in values.ravel())
         return Tensor(name, "string", values.shape, ("string_data",), None, strings, len(strings) or None)
-    return from_bytes(name, NAMES[values.dtype], values.shape, packed(np.ascontiguousarray(values)))
+    element = NAMES[values.dtype]
+    return from_deferred(name, element, values.shape, lambda: packed(np.ascontiguousarray(values)))
 
 
 def from_numbers(name: str, element: str, numbers: Any, dims: Sequence[int] = ()) -> Tensor | None:
@@ -51,6 +52,33 @@ def _is_possible(dims: Sequence[int], kind: np.dtype[Any]) -> bool:
 def from_bytes(name: str, element: str | None, dims: Sequence[int], data: bytes) -> Tensor:
     """A constant whose bytes are known."""
     return Tensor(name, element, tuple(dims), ("raw_data",), memoryview(data))
+
+
+FEW = 4096
+"""Bytes up to which a constant is computed at once."""
+
+
+def from_deferred(name: str, element: str | None, dims: Sequence[int], compute: Callable[[], bytes]) -> Tensor:
+    """A constant whose bytes, where they are many, are computed when they are read: a dry run reads few of them."""
+    size = byte_size(element or "", tuple(dims)) or 0
+    content = memoryview(compute()) if size <= FEW else DeferredBytes(size, compute)
+    return Tensor(name, element, tuple(dims), ("raw_data",), content)
+
+
+def moved(tensor: Tensor, name: str, dims: Sequence[int], move: Callable[[Array], Array]) -> Tensor | None:
+    """The constant with its elements moved to a shape, None where its bytes cannot be moved.
+
+    `move` gives an array of this shape from one of opaque elements.
+    """
+    kind = _opaque(tensor)
+    if kind is None or not _is_possible(dims, kind):
+        return None
+
+    def compute() -> bytes:
+        values = undecoded(tensor)
+        return b"" if values is None else np.ascontiguousarray(move(values)).tobytes()
+
+    return from_deferred(name, tensor.element, dims, compute)
 
 
 def smallest(element: str) -> float | int | None:
@@ -78,17 +106,26 @@ def outline(tensor: Tensor) -> object:
     return tensor.element, tensor.dims, ends
 
 
+LARGEST_INTEGER = 8
+"""Bytes of the largest integers of numpy."""
+
+
 def undecoded(tensor: Tensor) -> Array | None:
     """The elements of a constant as uninterpreted bytes; None where they are not in the file or not whole bytes."""
+    kind = _opaque(tensor)
+    return None if kind is None else np.frombuffer(tensor.data or b"", kind).reshape(tensor.dims)
+
+
+def _opaque(tensor: Tensor) -> np.dtype[Any] | None:
+    """The type of uninterpreted elements: unsigned integers, which numpy moves many times as fast as opaque items."""
     width = WIDTH.get(tensor.element or "", 0)
-    if tensor.data is None or width < 1 or tensor.segment or tensor.misfit is not None:
+    if tensor.content is None or width < 1 or tensor.segment or tensor.misfit is not None:
         return None
-    kind = np.dtype(f"V{int(width)}")
+    kind = np.dtype(f"u{int(width)}" if width <= LARGEST_INTEGER else f"V{int(width)}")
     wanted = prod(tensor.dims) * kind.itemsize
-    if min(tensor.dims, default=0) < 0 or not has_array(tensor.dims, kind) or len(tensor.data) != wanted:
+    if min(tensor.dims, default=0) < 0 or not has_array(tensor.dims, kind) or tensor.data_size != wanted:
         return None
-    values = np.frombuffer(tensor.data, kind)
-    return values.reshape(tensor.dims)
+    return kind
 
 
 def decoded(tensor: Tensor) -> Array | None:
@@ -101,16 +138,12 @@ def decoded(tensor: Tensor) -> Array | None:
 
 def broadcast(tensor: Tensor, name: str, dims: Sequence[int]) -> Tensor | None:
     """The constant repeated to a shape it broadcasts to, None where its bytes cannot be moved."""
-    values = undecoded(tensor)
-    if values is None or not _is_possible(dims, values.dtype):
-        return None
-    return from_bytes(name, tensor.element, dims, np.broadcast_to(values, tuple(dims)).tobytes())
+    return moved(tensor, name, dims, lambda values: np.broadcast_to(values, tuple(dims)))
 
 
 def transposed(tensor: Tensor, name: str) -> Tensor | None:
     """The matrix with its axes exchanged, None where its bytes cannot be moved."""
-    values = undecoded(tensor)
-    return None if values is None else from_bytes(name, tensor.element, values.T.shape, values.T.tobytes())
+    return moved(tensor, name, tensor.dims[::-1], lambda values: values.T)
 
 
 def reshaped(tensor: Tensor, name: str, dims: Sequence[int]) -> Tensor:
@@ -120,12 +153,9 @@ def reshaped(tensor: Tensor, name: str, dims: Sequence[int]) -> Tensor:
 
 def part_of_first_axis(tensor: Tensor, name: str, index: int, parts: int) -> Tensor | None:
     """One of equal parts of a constant along its first axis, None where its bytes cannot be moved."""
-    values = undecoded(tensor)
-    if values is None:
-        return None
-    rows = values.shape[0] // parts
-    part = values[index * rows : (index + 1) * rows]
-    return from_bytes(name, tensor.element, part.shape, part.tobytes())
+    rows = tensor.dims[0] // parts
+    dims = (rows, *tensor.dims[1:])
+    return moved(tensor, name, dims, lambda values: values[index * rows : (index + 1) * rows])
 
 
 def dense(sparse: SparseTensor, name: str, max_bytes: int) -> Tensor | None:

@@ -37,6 +37,8 @@ class RewriteContext(Struct, frozen=True, dict=True):
     kept: frozenset[str] = frozenset()
     sources: Mapping[str, int] = {}
     """For the first output of each node of the main graph, the index of the node in the original it was made from."""
+    is_dry: bool = False
+    """Nothing is written, so that no constant is read that only a comparison with others would read."""
     known_calls: KnownCalls | None = None
     """What the check of the model keeps of its calls."""
 

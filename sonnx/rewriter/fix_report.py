@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape, escape_once, plural, quote
@@ -16,14 +16,17 @@ from sonnx.base.reported import json_text
 from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
+from sonnx.equivalence.options import PairOptions
+from sonnx.equivalence.sides import Side
 from sonnx.model.values_file import ValuesFile
 from sonnx.profile import catalogue
 from sonnx.report.check import CheckReport
 from sonnx.report.check_document import STANDINGS
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
 from sonnx.report.fix_record import AppliedRewrite, CheckedModel, FixRecord, RemainingFindings, Validation
+from sonnx.report.graph_pair import Emphasis, PairedGraphs, pictures
 from sonnx.report.phrases import VERDICT_PHRASES, grouped, operators_outside, place
-from sonnx.report.rendered import Rendered
+from sonnx.report.rendered import Rendered, render_document
 from sonnx.rewriter.cost import Cost
 
 SHOWN_EDITS = 8
@@ -51,6 +54,8 @@ class FixResult(Struct, Rendered, frozen=True):
     """The large constants in a file of their own, where the original has such a file."""
     sources: tuple[Path, ...] = ()
     """The files of the values of the original."""
+    sides: tuple[Side, Side] | None = None
+    """Both models, for the drawings of the page."""
 
     @property
     def source_sha256(self) -> str:
@@ -84,6 +89,19 @@ class FixResult(Struct, Rendered, frozen=True):
     def to_json(self, output: str | None = None) -> str:
         """The record as JSON (sonnx/report/rewrites.schema.json); `output` is the file written, None for none."""
         return json_text(self.record(output))
+
+    def to_format(self, name: str) -> str:
+        """The result in a format; the page has drawings of both graphs.
+
+        Raises:
+            UsageError: an unknown format.
+        """
+        if name != "html" or self.sides is None:
+            return Rendered.to_format(self, name)
+        graphs = PairedGraphs.of(*self.sides, PairOptions(edition=self.after.edition))
+        names = self.sides[0].file.name, self.sides[1].file.name
+        drawn = tuple(pictures(graphs.nodes, graphs.outlines, names, Emphasis.CHANGES))
+        return render_document(name, structs.replace(self.document(), pictures=drawn))
 
     def document(self) -> Document:
         """A case for each remaining finding, and one for each rewrite."""
@@ -255,6 +273,12 @@ def document_of(result: FixResult) -> Document:
         sections=tuple(section for section in sections if section.cases),
         facts=tuple(_facts(result)),
         hashes={name: result.source_sha256},
+        tiles=(
+            (f"{len(result.before.roots)} → {len(result.after.roots)}", "findings before and after"),
+            (f"{len(result.rewrites)}", "places rewritten"),
+            (f"{result.before.coverage.nodes} → {result.after.coverage.nodes}", "nodes before and after"),
+            (str(result.validation.grade), "how the values are related"),
+        ),
     )
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from sonnx.base.errors import Stop, UsageError
 from sonnx.checker.report import Report
@@ -20,8 +20,8 @@ from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.fix_forecast import FixForecast, Forecast, ForecastRequest
-from sonnx.rewriter.fix import fix
-from sonnx.rewriter.fix_report import FixResult
+from sonnx.rewriter.fix import what_is_left
+from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.sizes import Numbers, OpenSizes, Possible, broken, open_choices, possible_numbers
 
 MOST_TRIED = 6
@@ -32,24 +32,28 @@ NO_SIZES = "no sizes of the open dimensions were found at which every window fit
 
 def forecast_of(request: ForecastRequest) -> Forecast:
     """The dry runs with and without --within-bound."""
-    options: dict[str, Any] = {"edition": request.edition, "strict_versions": request.strict_versions}
+    options = FixOptions(
+        edition=request.edition,
+        strict_versions=request.strict_versions,
+        bind=request.bind,
+        input_shapes=request.input_shapes,
+    )
     bound = bind_symbols(read(request.model), request.bind, request.input_shapes)
     sizes = OpenSizes.of(bound)
     if not sizes.inputs:
-        given = {"bind": request.bind, "input_shapes": request.input_shapes}
-        exact, bounded = (_dry_run(request.model, within, {**options, **given}) for within in (False, True))
+        _, exact, bounded = what_is_left(request.model, options)
         return Forecast(_forecast(exact, bounded))
     is_possible = Possible(bound, ActiveRules(catalogue.edition_named(request.edition), request.strict_versions))
     reason = NO_SIZES
     for numbers in islice(_few(possible_numbers(sizes, is_possible)), MOST_TRIED):
         shapes = sizes.shapes(numbers)
-        given = {"bind": request.bind, "input_shapes": {**request.input_shapes, **shapes}}
+        given = replace(options, input_shapes={**request.input_shapes, **shapes})
         try:
-            exact, bounded = (_dry_run(request.model, within, {**options, **given}) for within in (False, True))
+            before, exact, bounded = what_is_left(request.model, given)
         except UsageError as refusal:
             reason = str(refusal)
             continue
-        if any(broken(result.after) - broken(result.before) - is_possible.before for result in (exact, bounded)):
+        if any(broken(after) - broken(before) - is_possible.before for after in (exact, bounded)):
             continue
         return Forecast(_forecast(exact, bounded, shapes, open_choices(sizes, numbers, is_possible)))
     return Forecast(reason=reason)
@@ -65,20 +69,15 @@ def _few(found: Iterator[Numbers]) -> Iterator[Numbers]:
             yield numbers
 
 
-def _dry_run(model: str, within_bound: bool, options: Mapping[str, Any]) -> FixResult:
-    result: FixResult = fix(model, samples=0, within_bound=within_bound, **options)
-    return result
-
-
 def _forecast(
-    exact: FixResult,
-    bounded: FixResult,
+    exact: Report,
+    bounded: Report,
     shapes: Mapping[str, tuple[int, ...]] = {},
     chosen: tuple[str, ...] = (),
 ) -> FixForecast:
-    names = Counter(finding.where.operator for finding in bounded.after.findings if finding.rule == OUTSIDE)
+    names = Counter(finding.where.operator for finding in bounded.findings if finding.rule == OUTSIDE)
     outside = dict(names.most_common())
-    return FixForecast(_counted(exact.after), _counted(bounded.after), outside, shapes, chosen)
+    return FixForecast(_counted(exact), _counted(bounded), outside, shapes, chosen)
 
 
 def _counted(report: Report) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -52,6 +52,8 @@ class Site(Struct, frozen=True, dict=True):
     pieces: Mapping[str, Pieces]
     failing: frozenset[str]
     invalid: frozenset[str]
+    producer_of: Callable[[str], Site | None]
+    """The node that stays and gives a value, None for other values."""
 
     # The operator
 
@@ -125,6 +127,11 @@ class Site(Struct, frozen=True, dict=True):
         name = self.node.inputs[index] if index < len(self.node.inputs) else ""
         return self.constants.get(name)
 
+    def producer(self, index: int) -> Site | None:
+        """The site of the node that gives an input, None for an input of the graph or a constant."""
+        name = self.node.inputs[index] if index < len(self.node.inputs) else ""
+        return self.producer_of(name) if name else None
+
     def shape(self, index: int) -> Shape | None:
         """The shape of an input, None where not every dimension is known or no tensor can have it."""
         given = self.inputs[index] if index < len(self.inputs) else None
@@ -188,6 +195,7 @@ def site_of(
     used: set[str],
     pieces: Mapping[str, Pieces],
     visible: Collection[str],
+    producer_of: Callable[[str], Site | None],
 ) -> Site:
     """The site of a visited node; `outputs` are the facts of its outputs after it, `declared` the declared ones."""
     node, call = visit.node, visit.call
@@ -210,6 +218,7 @@ def site_of(
         pieces,
         failing=frozenset(filter(context.selects, (result.rule.slug for result in failed))),
         invalid=frozenset(result.rule.slug for result in failed if result.breaks_onnx),
+        producer_of=producer_of,
     )
 
 

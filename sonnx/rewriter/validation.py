@@ -102,7 +102,7 @@ def validate(
     while True:
         original = partly_rewritten(names)
         try:
-            validation = _compared(original, rewritten, domain, number)
+            validation = _compared(original, rewritten, domain, number, _lifted(applied))
             return replace(validation, after=tuple(sorted(names)), because="; ".join(reasons))
         except _NoValue as stop:
             serving = {applied_rewrite.name for applied_rewrite in applied if stop.rule in applied_rewrite.rules}
@@ -111,6 +111,12 @@ def validate(
                 return Validation(number, outputs=len(original.graph.outputs), missing=str(stop))
             names |= more
             reasons.append(stop.rule or str(stop))
+
+
+def _lifted(applied: Sequence[AppliedRewrite]) -> frozenset[str]:
+    """The error conditions of the original under which the rewritten model has a value."""
+    known = every_rewrite()
+    return frozenset([rule for rewrite in applied for rule in known[rewrite.name].description.lifts])
 
 
 def _making_executable(applied: Sequence[AppliedRewrite]) -> set[str]:
@@ -126,7 +132,7 @@ class _NoValue(Exception):
         self.rule = rule
 
 
-def _compared(original: Model, rewritten: Model, domain: RunDomain, number: int) -> Validation:
+def _compared(original: Model, rewritten: Model, domain: RunDomain, number: int, lifted: frozenset[str]) -> Validation:
     declared = _declared_types(original) | _declared_types(rewritten)
     one, other = executable_part(original, declared), executable_part(rewritten, declared)
     if list(map(_identity, one.left_out)) != list(map(_identity, other.left_out)):
@@ -139,7 +145,7 @@ def _compared(original: Model, rewritten: Model, domain: RunDomain, number: int)
         same = _computes_alike(one, other)
         for given in sample_inputs(required_inputs(one.model), number):
             first = _run(given, runners[0], one)
-            validation = _with_one_more(validation, first, first if same else _run(given, runners[1], other))
+            validation = _with_one_more(validation, first, first if same else _run(given, runners[1], other), lifted)
     except Stop as stop:
         if not validation.inputs:
             raise _NoValue("", str(stop)) from None
@@ -167,8 +173,13 @@ def _is_function(model: Model) -> bool:
     return defined and not every[0].early_uses and not any(map(may_be_random, nodes))
 
 
-def _with_one_more(found: Validation, one: RunResult, other: RunResult) -> Validation:
-    """One set of inputs more; values in both models, or the same error condition; one result is that of both."""
+def _with_one_more(found: Validation, one: RunResult, other: RunResult, lifted: frozenset[str]) -> Validation:
+    """One set of inputs more; values in both models, or the same error condition; one result is that of both.
+
+    Where the original meets an error condition that a rewrite lifts, there is nothing to compare.
+    """
+    if isinstance(one, ErrorCondition) and one.rule in lifted:
+        return replace(found, without_value=found.without_value + 1)
     if isinstance(one, ErrorCondition):
         if not isinstance(other, ErrorCondition):
             raise _NoValue(one.rule, str(one))

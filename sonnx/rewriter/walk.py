@@ -87,7 +87,7 @@ class _Rewriting(Struct, dict=True):
     """What the interpreter asks at each node; what is known and made so far.
 
     `same` maps each removed value to the one that its users take instead, `visible` are the values defined so far,
-    `pieces` those that consist of others.
+    `pieces` those that consist of others.  `kept` has for each value the index of its node in `nodes`, and the site.
     """
 
     context: RewriteContext
@@ -97,6 +97,7 @@ class _Rewriting(Struct, dict=True):
     pieces: dict[str, Pieces] = {}
     unknown_shapes: dict[str, str] = {}
     nodes: list[Node] = []
+    kept: dict[str, tuple[int, Site]] = {}
     made_from: list[int | None] = []
     added: list[Tensor] = []
     same: dict[str, str] = {}
@@ -194,8 +195,14 @@ class _Rewriting(Struct, dict=True):
         declared = [place.declared(name) or NOTHING_STATED for name in visit.node.outputs]
         inputs = place.values(visit.inputs)
         return site_of(
-            self.context, visit, inputs, outputs, declared, self.constants, self.used, self.pieces, self.visible.keys()
-        )
+            self.context, visit, inputs, outputs, declared, self.constants, self.used, self.pieces, self.visible.keys(),
+            self._producer,
+        )  # fmt: skip
+
+    def _producer(self, name: str) -> Site | None:
+        """The site of the node that stays and gives a value, with the names that its values have now."""
+        index, site = self.kept.get(name, (0, None))
+        return None if site is None else replace(site, node=self.nodes[index])
 
     def _first_replacement(self, site: Site) -> tuple[Rewrite[NodeRewriting], Replacement] | None:
         for rewrite in self._triggered(site):
@@ -258,7 +265,7 @@ class _Rewriting(Struct, dict=True):
         names = {old: new}
         self.nodes = [value_names.renamed(node, names, outputs=True) for node in self.nodes]
         self._take_instead(old, new)
-        tables: tuple[dict[str, Any], ...] = (self.visible, self.constants, self.unknown_shapes)
+        tables: tuple[dict[str, Any], ...] = (self.visible, self.constants, self.unknown_shapes, self.kept)
         for known in tables:
             if old in known:
                 known[new] = known.pop(old)
@@ -303,6 +310,7 @@ class _Rewriting(Struct, dict=True):
 
     def _keep(self, site: Site, place: Place[TensorFacts, SubjectResults]) -> None:
         node = site.node
+        self.kept.update(dict.fromkeys(node.outputs, (len(self.nodes), site)))
         self.nodes.append(node)
         for name, facts in zip(node.outputs, site.outputs, strict=True):
             if name:

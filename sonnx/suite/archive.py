@@ -15,7 +15,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args, get_type_hints
 
 from msgspec import Struct, json
 
@@ -23,7 +23,7 @@ from sonnx.base.decoding import decoding
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import regular_bytes, sha256, whole_bytes
-from sonnx.base.reported import HIDDEN, Result, json_text, reported
+from sonnx.base.reported import HIDDEN, SecondResult, json_text, reported
 from sonnx.checker.conditions import Conditions
 from sonnx.executor.tensor_files import FIXED_TIME
 from sonnx.model.reader import read_tensor
@@ -34,6 +34,8 @@ from sonnx.numerics.packing import packed
 
 MAX_ARCHIVE = 1 << 30
 """Bytes of an archive, and of what is unpacked of one case."""
+FORMAT = get_args(get_type_hints(SecondResult)["format"])[0]
+"""Of suite.json; suites of format 1 do not say which sizes their calls have."""
 MAX_NAMED = 5
 """Differences between a folder and suite.json that are named."""
 Decides: TypeAlias = Literal["exact", "derived", "may overflow", "no bound"]
@@ -152,7 +154,7 @@ class Part(Struct, frozen=True):
     """Pairs of classes; null where only every class is covered."""
 
 
-class Suite(Result, frozen=True, kw_only=True):
+class Suite(SecondResult, frozen=True, kw_only=True):
     """What a suite is about."""
 
     hypotheses: str
@@ -163,6 +165,8 @@ class Suite(Result, frozen=True, kw_only=True):
     """The versions of operators, in order."""
     archives: dict[str, str]
     """The SHA-256 of each archive by its name."""
+    unfinished: tuple[str, ...] = ()
+    """The operators that are still to be made: the suite is being made, or was interrupted."""
     folder: Annotated[str, HIDDEN] = ""
     """Where it stands."""
 
@@ -235,8 +239,12 @@ def read_suite(folder: Path) -> Suite:
         raise BadInput(f"{quote(str(folder))} is not the folder of a suite{reason}")
     with decoding(path, "the description of a suite"):
         data = json.decode(whole_bytes(path, MAX_ARCHIVE))
-        if not isinstance(data, dict) or data.get("format") != 1:
-            raise BadInput(f"{quote(str(path))} is not of format 1; make the suite with this version of the tool")
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            written = data.get("format") if isinstance(data, dict) else None
+            other = f"of format {written}" if isinstance(written, int) else "of no format"
+            raise BadInput(
+                f"{quote(str(path))} is {other}, and this version of sonnx reads format {FORMAT}; make the suite again"
+            )
         return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)
 
 
@@ -269,7 +277,8 @@ def require_whole(suite: Suite, operators: Sequence[str]) -> None:
         BadInput: an archive is missing, extra or changed, or has other cases or data sets than are declared; each is
             named.
     """
-    extra = sorted({path.name for path in Path(suite.folder).glob("*.zip")} - suite.archives.keys())
+    known = suite.archives.keys() | {f"{name}.zip" for name in suite.unfinished}  # one may just have been written
+    extra = sorted({path.name for path in Path(suite.folder).glob("*.zip")} - known)
     missing = [name for name in suite.archives if not (Path(suite.folder) / name).exists()]
     wrong = [f"{name} is missing" for name in missing] + [f"{name} is not declared in suite.json" for name in extra]
     for operator in operators:

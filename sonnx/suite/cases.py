@@ -1,22 +1,18 @@
-"""Making a suite: structure classes by value classes, with exact values and derived ends, as files."""
+"""The cases of an operator: structure classes by value classes, with exact values and derived ends, as files."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from math import prod
-from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct, structs
 
-from sonnx.base.errors import Stop, UsageError
-from sonnx.base.files import require_empty, sha256, write_folder
-from sonnx.base.reported import json_text
-from sonnx.base.suggestions import did_you_mean
+from sonnx.base.errors import Stop
+from sonnx.base.files import sha256
 from sonnx.checker.report import NotConforming
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
@@ -28,7 +24,7 @@ from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec, format_of
 from sonnx.numerics.packing import packed
 from sonnx.numerics.value_classes import ClassCase, Fill, cases, meetings
-from sonnx.profile.catalogue import edition_named, operators
+from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import OperatorDefinition, Tag
 from sonnx.prover.call_variables import inputs_asked_constant
 from sonnx.prover.signature_family import SignatureFamily, signatures
@@ -42,14 +38,13 @@ from sonnx.suite.archive import (
     Excluded,
     Part,
     StoredCase,
-    Suite,
     archive_of,
     tensor_file,
 )
 from sonnx.suite.expected import Expected, Tolerances
 from sonnx.suite.options import MakeOptions
 from sonnx.suite.sized_values import behind_slice, sized_classes
-from sonnx.suite.structures import BOUNDS, Structure, Structures, structures
+from sonnx.suite.structures import Structure, Structures, structures
 
 FIRST, FURTHER, MEETINGS = 48, 24, 48
 """Data sets of a call that stands for its element types: the first value classes, further ones at equal distances in
@@ -68,50 +63,6 @@ class OperatorSuite(Struct, frozen=True):
 
     parts: tuple[Part, ...]
     archive: bytes
-
-
-MakeOperators: TypeAlias = Callable[[Sequence[OperatorDefinition], MakeOptions], Mapping[str, OperatorSuite]]
-"""What makes the part of each operator, by name."""
-
-
-def make_operators(chosen: Sequence[OperatorDefinition], options: MakeOptions) -> Mapping[str, OperatorSuite]:
-    """The part of each operator, made in this process one after the other."""
-    return {described.name: operator_suite(described, options) for described in chosen}
-
-
-def make_suite(folder: Path, options: MakeOptions, make: MakeOperators = make_operators) -> Suite:
-    """Make a suite in a folder that does not exist or is empty.
-
-    Raises:
-        UsageError: an unknown operator, edition or hypotheses.
-        OSError: the folder cannot be written; nothing is left in it.
-    """
-    require_empty(folder, "older suite")
-    hypotheses = hypotheses_named(options.hypotheses)
-    operator_suites = make(chosen_operators(options), options)
-    files = {f"{name}.zip": operator.archive for name, operator in operator_suites.items()}
-    hashes = {name: sha256(content) for name, content in files.items()}
-    parts = tuple(part for operator in operator_suites.values() for part in operator.parts)
-    suite = Suite(hypotheses=hypotheses.name, bounds=BOUNDS, parts=parts, archives=hashes, folder=str(folder))
-    runner = Path(__file__).with_name("standalone.py").read_bytes()
-    write_folder(folder, {**files, "outputs.py": runner, "suite.json": json_text(suite).encode()})
-    return suite
-
-
-def chosen_operators(options: MakeOptions) -> Sequence[OperatorDefinition]:
-    """The operators that a suite is about.
-
-    Raises:
-        UsageError: an unknown operator or edition.
-    """
-    edition = edition_named(options.edition).name
-    known = {
-        operator.name: operator for operator in operators() if any(name == edition for _, name in signatures(operator))
-    }
-    for name in options.operator:
-        if name not in known:
-            raise UsageError(f"edition {edition} has no operator {name!r}{did_you_mean(name, known)}")
-    return [known[name] for name in dict.fromkeys(options.operator or known)]
 
 
 def operator_suite(described: OperatorDefinition, options: MakeOptions) -> OperatorSuite:
@@ -170,7 +121,7 @@ def _forms(structure: Structure, edition: str) -> Iterator[Model]:
         return
     if structure.sized is not None:
         behind = behind_slice(model, structure.sized) if structure.sized.extent in SLICED else None
-        if behind is not None and _conforms(behind, edition):
+        if behind is not None and conforms(behind, edition):
             yield behind
         return
     signature = structure.call.signature
@@ -194,7 +145,7 @@ def _with_sizes(coverage: Structures) -> Iterator[Structure]:
         yield Structure(sized.call, (sized.title,), sized=sized)
 
 
-def _conforms(model: Model, edition: str) -> bool:
+def conforms(model: Model, edition: str) -> bool:
     """Whether the checker passes a model; an edition may have no Slice of its types."""
     opened, _ = open_model(write(model), hashed=False)
     return check_model(opened, "", CheckRequest(edition), "model").verdict in (Verdict.PASS, Verdict.ASSUMED)
@@ -254,7 +205,7 @@ def _stored(
     if not structure.broken:
         try:
             for chosen, inputs, outputs, expected in _data(structure, model, number, coverage, hypotheses, excluded):
-                _add(files, len(sets), inputs, outputs, expected)
+                add_data_set(files, len(sets), inputs, outputs, expected)
                 sets.append(DataSet(chosen.name, chosen.detail, tuple(judged.decides for judged in expected)))
         except (NotConforming, Stop) as error:
             excluded[call_text(structure.call), str(error)] += 1
@@ -375,7 +326,7 @@ def _standing(coverage: Structures) -> list[CallInstance]:
     return [call for _, call in best.values()]
 
 
-def _add(
+def add_data_set(
     files: dict[str, bytes],
     number: int,
     inputs: Mapping[str, Array],

@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from sonnx.base.errors import Unfinished, UsageError
 from sonnx.base.escaping import escape, plural, quote
-from sonnx.base.files import whole_bytes
+from sonnx.base.files import sha256, whole_bytes
 from sonnx.base.reported import Result, reported
+from sonnx.checker.conditions import Conditions
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, printable
 from sonnx.report.rendered import Rendered
 from sonnx.suite.result import Counts, Deviation, SuiteRun, message_and_details, read_run, sentence
@@ -37,12 +38,28 @@ class RunDifference(Result, Rendered, frozen=True, kw_only=True):
 
     older: str
     """The implementation of the older run."""
+    edition: str
+    """The edition whose texts the cases of both runs test."""
+    hypotheses: str
+    """The hypotheses of their bounds."""
+    digests: dict[str, str]
+    """The SHA-256 of each report, and of the suites."""
+    settings: tuple[str, ...]
+    """The options of the runs that can change a result; those of one run only name it."""
     newer: str
     """The implementation of the newer run."""
     changes: tuple[Change, ...]
     """The kinds of deviation that one of them has more often."""
     not_run: tuple[str, ...]
     """Operators that only one of the runs has; they are not compared."""
+
+    @property
+    @reported
+    def conditions(self) -> Conditions:
+        """What the difference holds for."""
+        return Conditions(
+            edition=self.edition, hypotheses=self.hypotheses, settings=self.settings, digests=self.digests
+        )
 
     @property
     @reported
@@ -61,13 +78,14 @@ class RunDifference(Result, Rendered, frozen=True, kw_only=True):
         same = CaseResult("change", "deviations", "as before", Standing.GOOD, "both runs have the same deviations")
         document = Document(
             command="suite difference", title=f"{escape(self.newer)} after {escape(self.older)}",
-            subject=escape(self.newer), headline=f"kinds of deviation: {listed or 'as before'}", code=self.exit_code,
+            subject=escape(self.newer),
+            headline=self.conditions.limited(f"kinds of deviation: {listed or 'as before'}"), code=self.exit_code,
             criteria={
                 "change": Criterion("The newer run has no deviation that the older one does not have.", "suite"),
                 "run": Criterion("Both runs have the operator.", "suite"),
             },
             sections=(Section("deviations", "", tuple(cases or [same])),),
-            facts=(("older", self.older), ("newer", self.newer)),
+            facts=(("older", self.older), ("newer", self.newer), *self.conditions.facts()),
         )  # fmt: skip
         return printable(document)
 
@@ -87,14 +105,23 @@ def run_difference(older: Path, newer: Path) -> RunDifference:
     Raises:
         UsageError: a file is not such a report, or the runs are not about the same data sets.
     """
-    before, after = _read(older), _read(newer)
+    (before, before_hash), (after, after_hash) = _read(older), _read(newer)
     both = [name for name in before.operators if name in after.operators]
     different = [name for name in both if _sets(before.operators[name]) != _sets(after.operators[name])]
-    if before.hypotheses != after.hypotheses or different:
-        what = f"numbers of data sets of {different[0]}" if different else "hypotheses"
+    if different or _about(before) != _about(after):
+        what = next((name for name, text in _about(before).items() if text != _about(after)[name]), "")
+        what = f"numbers of data sets of {different[0]}" if different else what
         raise UsageError(f"{quote(str(older))} and {quote(str(newer))} are runs of different suites: other {what}")
+    digests = {"older report": before_hash, "newer report": after_hash, "suite": after.suite_sha256}
+    if before.suite_sha256 != after.suite_sha256:
+        digests["suite of the older run"] = before.suite_sha256
+    both_set = [setting for setting in after.settings if setting in before.settings]
+    older_only = [f"older run: {setting}" for setting in before.settings if setting not in both_set]
+    newer_only = [f"newer run: {setting}" for setting in after.settings if setting not in both_set]
     return RunDifference(
-        older=before.implementation, newer=after.implementation, changes=tuple(_changes(before, after, both)),
+        older=before.implementation, newer=after.implementation, edition=after.edition, hypotheses=after.hypotheses,
+        digests={role: digest for role, digest in digests.items() if digest},
+        settings=(*both_set, *older_only, *newer_only), changes=tuple(_changes(before, after, both)),
         not_run=tuple(sorted(before.operators.keys() ^ after.operators.keys())),
     )  # fmt: skip
 
@@ -123,9 +150,15 @@ def _sets(counts: Counts) -> int:
     return counts.within + counts.outside + counts.refused + counts.faults
 
 
-def _read(path: Path) -> SuiteRun:
+def _about(run: SuiteRun) -> dict[str, str]:
+    """What has to be the same in both runs."""
+    return {"editions": run.edition, "hypotheses": run.hypotheses, "must-pass lists": run.must_pass_sha256 or ""}
+
+
+def _read(path: Path) -> tuple[SuiteRun, str]:
+    """A run and the SHA-256 of its report."""
     try:
         content = whole_bytes(path)
     except OSError as reason:
         raise UsageError(f"{quote(str(path))} cannot be read: {reason.strerror}") from None
-    return read_run(str(path), content)
+    return read_run(str(path), content), sha256(content)

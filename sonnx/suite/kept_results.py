@@ -25,14 +25,22 @@ class KeptResults:
         suite: the suite, whose archives are identified by their hashes.
         options: of the run.
         implementation: what the implementation's outputs depend on besides the suite.
+        must_pass: the SHA-256 of the must-pass list, "" without one.
 
     Raises:
         BadInput: the file is of another suite, implementation or program, or is something else.
         OSError: it cannot be read or written.
     """
 
-    def __init__(self, path: Path, suite: Suite, options: RunOptions, implementation: Identity) -> None:
-        limits = {"timeout": options.timeout, "memory": options.memory, "fresh": options.fresh}
+    def __init__(
+        self, path: Path, suite: Suite, options: RunOptions, implementation: Identity, must_pass: str = ""
+    ) -> None:
+        limits = {
+            "must-pass list": must_pass,
+            "timeout": options.timeout,
+            "memory": options.memory,
+            "fresh": options.fresh,
+        }
         self.journal = Journal(path, KIND, {
             "suite": value_hash([suite.archives, _archives(suite), suite.hypotheses]), **implementation,
             "set of options": value_hash(limits), **tool_identity(("numpy",)),

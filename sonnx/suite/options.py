@@ -1,15 +1,19 @@
 """The options of suites; neither the solver nor numpy is loaded for them."""
 
+import datetime
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 from sonnx.base.budget import RuntimeLimits
+from sonnx.base.errors import UsageError
 from sonnx.base.options import WHAT_IS_SHOWN, WHERE_IT_RUNS, Argument, Options, amount
-from sonnx.checker.options import Edition
+from sonnx.checker.options import Edition, written_day
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES, HypothesesName
 
 LIMITS = RuntimeLimits()
+HARNESSES = ("c",)
+"""The languages of harnesses."""
 
 
 class MakeOptions(Options, frozen=True, kw_only=True):
@@ -22,14 +26,52 @@ class MakeOptions(Options, frozen=True, kw_only=True):
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
     pairs: Annotated[bool, Argument("cover every pair of classes, not only every class")] = False
+    models: Annotated[
+        int,
+        Argument("also N random networks, and sequences that compilers fuse", metavar="N", read=amount("networks")),
+    ] = 0
+    seed: Annotated[int, Argument("the seed of networks (default 0)", metavar="S", read=int)] = 0
+    harness: Annotated[
+        str | None,
+        Argument(
+            "also write the cases for a target without Python: c, with a harness in C99 that calls your kernels",
+            metavar="LANGUAGE",
+            choices=lambda: HARNESSES,
+        ),
+        WHAT_IS_SHOWN,
+    ] = None
     jobs: Annotated[
         int, Argument("operators at a time (default 1)", metavar="N", read=amount("operators")), WHERE_IT_RUNS
     ] = 1
+    resume: Annotated[
+        bool, Argument("continue in a folder where an interrupted run left some operators to be made"), WHERE_IT_RUNS
+    ] = False
     progress: Annotated[Callable[[str], None], WHAT_IS_SHOWN] = lambda _: None
     """Called before each version of an operator; with several jobs, after each operator."""
 
 
-class RunOptions(Options, frozen=True, kw_only=True):
+class JudgeOptions(Options, frozen=True, kw_only=True):
+    """Which cases have to pass, and which deviations are known."""
+
+    must_pass: Annotated[
+        Path | None,
+        Argument("only the cases that FILE lists; a refusal of one deviates", metavar="FILE", read=Path),
+    ] = None
+    deviations: Annotated[Path | None, Argument("a file of known deviations", metavar="FILE", read=Path)] = None
+    date: Annotated[
+        datetime.date | None,
+        Argument("check the deviations as of YYYY-MM-DD (default: today)", metavar="DAY", read=written_day),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.deviations is None and self.date is not None:
+            raise UsageError("--date requires --deviations")
+        if self.deviations is not None and self.date is None:
+            raise UsageError("deviations hold until a date: give the date of the run")
+
+
+class RunOptions(JudgeOptions, frozen=True, kw_only=True):
     """The implementation that a suite is run on, and its limits."""
 
     runtime: Annotated[

@@ -26,15 +26,19 @@ class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """0; 3 where the solver decided no answer for a class."""
+        """0; 3 where the solver decided no answer for a class, or an operator is not made."""
         undecided = any(
             any(class_.answer == UNKNOWN for class_ in part.classes) or (part.pairs and part.pairs.unknown)
             for part in self.parts
         )
-        return Unfinished.exit_code if undecided else 0
+        return Unfinished.exit_code if undecided or self.unfinished else 0
 
     def document(self) -> Document:
         """The suite as a document: a section for each version of an operator."""
+        waiting = tuple(
+            CaseResult("made", name, "not made", Standing.OPEN, "sonnx suite make --resume makes it")
+            for name in self.unfinished
+        )
         cases, sets = sum(part.positive + part.negative for part in self.parts), sum(part.sets for part in self.parts)
         document = Document(
             command="suite report", title=f"Suite {escape(self.folder)}", subject="the texts",
@@ -42,9 +46,10 @@ class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
             code=self.exit_code,
             criteria={
                 "label": Criterion("Every label of the texts has a case, or a reason.", "suite"),
+                "made": Criterion("Every operator that the suite is about is made.", "suite"),
                 "class": Criterion("The solver decides whether a class has a conforming call.", "suite"),
             },
-            sections=tuple(_section(part) for part in self.parts),
+            sections=(*map(_section, self.parts), *([Section("not made", "", waiting)] if waiting else [])),
             facts=(("hypotheses", self.hypotheses), ("bounds of classes", self.bounds)),
         )  # fmt: skip
         return printable(document)

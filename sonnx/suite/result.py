@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Struct, convert, structs
@@ -10,13 +10,14 @@ from msgspec import Struct, convert, structs
 from sonnx.base.decoding import decoding
 from sonnx.base.errors import BadInput, Unfinished
 from sonnx.base.escaping import escape, plural, quote, shortened
-from sonnx.base.files import json_value
+from sonnx.base.files import json_value, sha256
 from sonnx.base.reported import HIDDEN, Result, reported
-from sonnx.checker.conditions import Conditions
+from sonnx.checker.conditions import Conditions, DeviationDay, StatedDeviations
 from sonnx.profile import catalogue
 from sonnx.report.document import CaseResult, Criterion, Document, Matrix, MatrixCell, Section, Standing, printable
 from sonnx.report.rendered import Rendered
 from sonnx.suite.judge import ACCEPTED, FAULT, KINDS, MISSING, REFUSED, SHAPE, TIMES, TYPE, JudgedDifference
+from sonnx.suite.known_deviations import WITHOUT_BOUND, RuntimeFinding, template
 
 MAX_SHOWN = 200
 """Characters of an input that are shown."""
@@ -83,17 +84,26 @@ class Deviation(Struct, frozen=True):
     """The errata that runtimes deviate from in this kind."""
     explained: str | None
     """The erratum that decides about this value class; null where all readings agree."""
+    data_sets: str
+    """A digest of the data sets that deviate: of that of those before the last one, and of the last one."""
+    required: bool = False
+    """A must-pass list names the cases, so that a refusal deviates."""
+    accepted: str | None = None
+    """The record of a known deviation that accepts it; null where none does."""
     size: Annotated[int, HIDDEN] = 0
 
     def with_another(self, deviation: Deviation) -> Deviation:
         """The deviations with one more; the smaller example is kept."""
         kept = deviation if deviation.size < self.size else self
-        return structs.replace(kept, number=self.number + 1)
+        both = sha256(f"{self.data_sets} {deviation.data_sets}".encode("ascii"))
+        return structs.replace(kept, number=self.number + 1, data_sets=both)
 
     @property
     def standing(self) -> Standing:
         """What it means for the run."""
-        if self.kind == REFUSED:
+        if self.accepted:
+            return Standing.JUSTIFIED
+        if self.kind == REFUSED and not self.required:
             return Standing.OPEN
         return Standing.NOTE if self.kind == ACCEPTED or self.explained else Standing.BAD
 
@@ -104,6 +114,40 @@ class OperatorRun(Struct, frozen=True):
     counts: Counts
     deviations: tuple[Deviation, ...]
     problems: tuple[str, ...]
+
+
+class AppliedRecord(Struct, frozen=True):
+    """A record of known deviations."""
+
+    id: str
+    """The name of the record."""
+    findings: tuple[str, ...]
+    """What it is about: operator, element type and kind of each finding."""
+    reason: str
+    """Why it is accepted."""
+    risk: str
+    """What can happen because of it."""
+    approver: str
+    """Who accepted it."""
+    expires: str
+    """The last day on which it is valid."""
+    wrong: tuple[str, ...]
+    """The rules about records that it breaks, with what is wrong; then it accepts nothing."""
+
+
+class AppliedRecords(Struct, frozen=True):
+    """The file of known deviations."""
+
+    file: str
+    """The base name of the file."""
+    sha256: str
+    """The hash of the file."""
+    date: str
+    """The day on which records must not have expired."""
+    records: tuple[AppliedRecord, ...]
+    """The records."""
+    without_bound: tuple[str, ...]
+    """The operators whose data sets without bound are accepted."""
 
 
 class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
@@ -126,26 +170,69 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
     deviations: tuple[Deviation, ...]
     """The deviations, by operator."""
     problems: tuple[str, ...]
-    """Cases of the suite that are incomplete or changed, and were not run."""
+    """Cases of the suite that are incomplete or changed, or operators that are not made; they were not run."""
+    must_pass_sha256: str | None = None
+    """The SHA-256 of the must-pass list, whose cases alone were run; null where all were."""
+    known: AppliedRecords | None = None
+    """The file of known deviations; null without one."""
 
     @property
     @reported
     def conditions(self) -> Conditions:
         """What the result holds for."""
-        digests = {"suite": self.suite_sha256} if self.suite_sha256 else {}
-        return Conditions(edition=self.edition, hypotheses=self.hypotheses, settings=self.settings, digests=digests)
+        digests = {"suite": self.suite_sha256, "must-pass list": self.must_pass_sha256 or ""}
+        return Conditions(
+            edition=self.edition, hypotheses=self.hypotheses, settings=self.settings, deviations=self._stated_records(),
+            digests={role: digest for role, digest in digests.items() if digest},
+        )  # fmt: skip
+
+    def _stated_records(self) -> StatedDeviations | None:
+        """The file of known deviations as a condition."""
+        if self.known is None:
+            return None
+        days = tuple(
+            DeviationDay(record.id, ", ".join(record.findings), record.expires) for record in self.known.records
+        )
+        return StatedDeviations(self.known.file, self.known.sha256, self.known.date, days)
 
     @property
     @reported
     def exit_code(self) -> int:
-        """0; 1 with a deviation that no erratum explains; 3 where something was not run or has no bound."""
+        """0; 1 with a deviation that no erratum explains and no record accepts, or with a record that is not exactly
+        about deviations of the run; 3 where something was not run or has no bound.
+
+        Of the cases of a must-pass list nothing more is demanded than their bounds allow.
+        """
+        records = self.known.records if self.known is not None else ()
         if any(deviation.standing is Standing.BAD for deviation in self.deviations):
             return 1
-        counts = self.operators.values()
-        some = any(
-            count.refused or count.without_bound or count.faults or not count.within + count.outside for count in counts
-        )
-        return Unfinished.exit_code if some or self.problems else 0
+        if any(record.wrong for record in records):
+            return 1
+        is_open = any(deviation.standing is Standing.OPEN for deviation in self.deviations)
+        is_open = is_open or any(self._is_open(name, counts) for name, counts in self.operators.items())
+        return Unfinished.exit_code if is_open or self.problems else 0
+
+    def _is_open(self, operator: str, counts: Counts) -> bool:
+        """Whether data sets of an operator have no bound, or none was run, and neither a list nor a record says so."""
+        accepted = self.known.without_bound if self.known is not None else ()
+        unbounded = counts.without_bound and not self.must_pass_sha256 and operator not in accepted
+        failed = any(each.operator == operator and each.kind in (REFUSED, FAULT) for each in self.deviations)
+        return bool(unbounded) or not (counts.within + counts.outside or failed)
+
+    def to_format(self, name: str) -> str:
+        """See `Rendered.to_format`; `deviations` is a file of records to be filled in."""
+        if name != "deviations":
+            return super().to_format(name)
+        return template(self.open_findings(), self.suite_sha256, self.implementation)
+
+    def open_findings(self) -> Iterator[RuntimeFinding]:
+        """What a record of known deviations can accept: what deviates or is open, and what has no bound."""
+        for each in self.deviations:
+            if each.standing in (Standing.BAD, Standing.OPEN):
+                yield RuntimeFinding(each.operator, each.kind, each.number, each.element, each.data_sets)
+        for name, counts in self.operators.items():
+            if counts.without_bound:
+                yield RuntimeFinding(name, WITHOUT_BOUND, counts.without_bound)
 
     def document(self) -> Document:
         """The run as a document: a section for each operator."""
@@ -163,7 +250,12 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
                 for problem in self.problems
             )
             sections.append(Section("suite", self.suite, cases))
+        if self.known is not None:
+            sections.append(Section("known deviations", self.known.file, tuple(map(_record, self.known.records))))
         bad = sum(deviation.standing is Standing.BAD for deviation in self.deviations)
+        accepted = sum(bool(deviation.accepted) for deviation in self.deviations)
+        known = f", {accepted} known" if accepted else ""
+        cases_run = "data sets of the must-pass list" if self.must_pass_sha256 else "data sets"
         total = [
             sum(getattr(operator, name) for operator in self.operators.values()) for name in Counts.__struct_fields__
         ]
@@ -174,12 +266,18 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
         )
         document = Document(
             command="suite run", title=f"Suite {escape(self.suite)}", subject=escape(self.implementation),
-            headline=self.conditions.limited(f"{plural(bad, 'kind')} of deviation; data sets: {listed or 'none'}"),
+            headline=self.conditions.limited(
+                f"{plural(bad, 'kind')} of deviation{known}; {cases_run}: {listed or 'none'}"
+            ),
             code=self.exit_code,
             criteria={
                 **{kind: Criterion(DEMANDS.get(kind, f"{ELEMENTS_DEMAND} ({kind})."), "suite") for kind in kinds},
                 "conforms": Criterion("The outputs of conforming calls are as expected.", "suite"),
                 "suite": Criterion("The suite is complete and unchanged.", "suite"),
+                "record": Criterion(
+                    "A record of known deviations has not expired, is about this suite and implementation, and names "
+                    "exactly what deviates.", "suite",
+                ),
             },
             sections=tuple(sections), facts=tuple(self.conditions.facts()), matrix=_matrix(self),
             tiles=tuple(
@@ -189,6 +287,18 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
             ),
         )  # fmt: skip
         return printable(document)
+
+
+def _record(record: AppliedRecord) -> CaseResult:
+    """A record of known deviations, and what is wrong with it."""
+    details = (("accepts", ", ".join(record.findings)), ("reason", record.reason), ("risk", record.risk),
+               ("approver", record.approver), ("expires", record.expires))  # fmt: skip
+    escaped = tuple((name, escape(text)) for name, text in details)
+    if record.wrong:
+        return CaseResult(
+            "record", escape(record.id), "not exact", Standing.BAD, escape("; ".join(record.wrong)), escaped
+        )
+    return CaseResult("record", escape(record.id), "deviated", Standing.JUSTIFIED, escape(record.reason), escaped)
 
 
 def _section(operator: str, counts: Counts, run: SuiteRun) -> Section:
@@ -250,6 +360,7 @@ def message_and_details(deviation: Deviation) -> tuple[str, tuple[tuple[str, str
     if deviation.explained:
         known = catalogue.errata().get(deviation.explained)  # a report of another version may name another one
         details += [("erratum", f"{deviation.explained}: {known.defect}" if known else escape(deviation.explained))]
+    details += [("known deviation", escape(deviation.accepted))] if deviation.accepted else []
     details += [("may be due to", ", ".join(deviation.errata))] if deviation.errata and not deviation.explained else []
     return f"{plural(deviation.number, 'time')}: {sentence(deviation)}", tuple(details)
 

@@ -27,14 +27,19 @@ from sonnx.executor.runtimes import Failure, Fault
 from sonnx.model.reader import Unreadable, read
 from sonnx.numerics.formats import Array
 from sonnx.numerics.value_classes import ClassCase
+from sonnx.suite.accepted_runs import with_known
 from sonnx.suite.archive import EXACT, StoredCase, Suite, read_cases, read_suite, require_whole
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
 from sonnx.suite.kept_results import KeptResults
-from sonnx.suite.options import RunOptions
+from sonnx.suite.known_deviations import KnownDeviations, read_known
+from sonnx.suite.must_pass import MustPassList, read_must_pass
+from sonnx.suite.networks import NETWORKS
+from sonnx.suite.options import JudgeOptions, RunOptions
 from sonnx.suite.other_reading import is_value_by_onnx
-from sonnx.suite.program import Answer, Program, outputs_in
+from sonnx.suite.program import Answer, Program
+from sonnx.suite.recorded_outputs import RecordedOutputs
 from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
 
 MAX_WRITTEN = 4096
@@ -86,32 +91,6 @@ class _Runtime:
         return True
 
 
-class _Recorded:
-    """Outputs that were made elsewhere: CASE/test_data_set_N/output_K.pb."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.title, self.has_outputs = folder, f"outputs in {folder}", False
-
-    def load(self, stored: StoredCase) -> Answer:
-        folder = self.folder / stored.case.id
-        if not folder.is_dir():
-            raise Failure("there are no outputs of it")
-        self.has_outputs = True
-
-        def answer(inputs: Mapping[str, Array], number: int) -> dict[int, Array]:
-            if not (folder / f"test_data_set_{number}").is_dir():
-                raise Failure("there are no outputs of it")
-            return outputs_in(folder / f"test_data_set_{number}")
-
-        return answer
-
-    def identity(self) -> Mapping[str, str]:
-        return {}  # nothing of outputs made elsewhere is kept
-
-    def restart(self) -> bool:
-        return False
-
-
 def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None] = lambda text: None) -> SuiteRun:
     """Run the cases of a suite and judge the outputs.
 
@@ -124,8 +103,10 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     suite = read_suite(folder)
     names = _chosen(suite, options.operator)
     require_whole(suite, names)
-    first = implementation(options)
-    kept = None if options.resume is None else KeptResults(options.resume, suite, options, first.identity())
+    known_deviations, listed = _files(suite, names, options)
+    names = names if listed is None else [name for name in names if name in listed.operators]
+    first, digest = implementation(options), listed.sha256 if listed is not None else ""
+    kept = None if options.resume is None else KeptResults(options.resume, suite, options, first.identity(), digest)
     known = {} if kept is None else {name: result for name, result in kept.results.items() if name in names}
     idle: SimpleQueue[Implementation] = SimpleQueue()
     ended = Event()
@@ -137,7 +118,7 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
         except Empty:
             used = implementation(options)
         progress(name)
-        result = _Run(suite, used, options.fresh, ended).operator(name)
+        result = _Run(suite, used, listed, options.fresh, ended).operator(name)
         idle.put(used)
         if kept is not None and not result.problems:  # an archive that could not be read is read again
             kept.keep(name, result)
@@ -150,23 +131,43 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     finally:
         ended.set()
         executor.shutdown(wait=True, cancel_futures=True)
-    return _result(suite, first.title, results, settings_of(options))
+    result = _result(suite, first.title, results, settings_of(options), digest)
+    return _with_known(result, known_deviations, options)
 
 
-def judge_outputs(folder: Path, outputs: Path) -> SuiteRun:
+def judge_outputs(folder: Path, outputs: Path, options: JudgeOptions = JudgeOptions()) -> SuiteRun:  # noqa: B008  (frozen)
     """Judge outputs made elsewhere.
 
     Raises:
         BadInput: one of the folders is not there, or no suite, or has no outputs of a case.
+        UsageError: the file of known deviations cannot be used.
     """
     if not outputs.is_dir():
         raise BadInput(f"{quote(str(outputs))} is not a folder")
-    suite, used = read_suite(folder), _Recorded(outputs)
-    require_whole(suite, _chosen(suite, ()))
-    result = _result(suite, used.title, {name: _Run(suite, used).operator(name) for name in _chosen(suite, ())})
+    suite = read_suite(folder)
+    names = _chosen(suite, ())
+    require_whole(suite, names)
+    known_deviations, listed = _files(suite, names, options)
+    names = names if listed is None else [name for name in names if name in listed.operators]
+    used = RecordedOutputs(outputs, suite)
+    results = {name: _Run(suite, used, listed).operator(name) for name in names}
+    digest = listed.sha256 if listed is not None else ""
+    result = _result(suite, used.title, results, settings_of(options), digest)
     if not used.has_outputs and not result.problems:
-        raise BadInput(f"{quote(str(outputs))} has no outputs of a case of the suite; name the folder of outputs.py")
-    return result
+        raise BadInput(f"{quote(str(outputs))} has no outputs of a case of the suite; name the folder of outputs")
+    return _with_known(result, known_deviations, options)
+
+
+def _files(
+    suite: Suite, names: Sequence[str], options: JudgeOptions
+) -> tuple[KnownDeviations | None, MustPassList | None]:
+    """The files of the options, read before the work begins."""
+    known = None if options.deviations is None else read_known(options.deviations)
+    return known, None if options.must_pass is None else read_must_pass(options.must_pass, suite, names)
+
+
+def _with_known(run: SuiteRun, known: KnownDeviations | None, options: JudgeOptions) -> SuiteRun:
+    return run if known is None or options.date is None else with_known(run, known, options.date)
 
 
 def implementation(options: RunOptions) -> Implementation:
@@ -189,14 +190,15 @@ def _chosen(suite: Suite, operators: Sequence[str]) -> list[str]:
 
 
 def _result(
-    suite: Suite, title: str, runs: Mapping[str, OperatorRun], settings: tuple[str, ...] = ()
+    suite: Suite, title: str, runs: Mapping[str, OperatorRun], settings: tuple[str, ...], must_pass: str
 ) -> SuiteRun:  # fmt: skip
+    unfinished = (f"{name}.zip is not made: sonnx suite make --resume makes it" for name in suite.unfinished)
     return SuiteRun(
         implementation=title, edition=suite.edition, suite_sha256=sha256(Path(suite.folder) / "suite.json"),
-        settings=settings, hypotheses=suite.hypotheses, suite=suite.folder,
+        settings=settings, must_pass_sha256=must_pass or None, hypotheses=suite.hypotheses, suite=suite.folder,
         operators={name: run.counts for name, run in runs.items()},
         deviations=tuple(deviation for run in runs.values() for deviation in run.deviations),
-        problems=tuple(problem for run in runs.values() for problem in run.problems),
+        problems=(*unfinished, *(problem for run in runs.values() for problem in run.problems)),
     )  # fmt: skip
 
 
@@ -206,12 +208,21 @@ class _Run:
     Args:
         suite: the suite.
         used: what is run.
+        must_pass: the list of the cases that are run; None for all.
         fresh: each case of the second run has a process of its own.
         ended: set when the results are no longer wanted.
     """
 
-    def __init__(self, suite: Suite, used: Implementation, fresh: bool = False, ended: Event | None = None) -> None:
+    def __init__(
+        self,
+        suite: Suite,
+        used: Implementation,
+        must_pass: MustPassList | None,
+        fresh: bool = False,
+        ended: Event | None = None,
+    ) -> None:
         self.suite, self.used, self.fresh, self.ended = suite, used, fresh, ended or Event()
+        self.must_pass = must_pass
         self.counts = Counts()
         self.deviations: dict[tuple[str, ...], Deviation] = {}
         self.problems: list[str] = []
@@ -222,7 +233,7 @@ class _Run:
         for read_case in read_cases(self.suite, name):
             if isinstance(read_case, str):
                 self.problems.append(read_case)
-            else:
+            elif self.must_pass is None or read_case.case.id in self.must_pass.ids:
                 stored_cases.append(read_case)
         self.used.restart()  # what an operator gives does not depend on the operators before it
         first = {stored.case.id: [*self._outputs(stored)] for stored in stored_cases}
@@ -311,7 +322,9 @@ class _Run:
         new = Deviation(
             operator=case.operator, kind=difference.kind, element=element, number=1, case=case.id, data_set=number,
             call=case.call, value_class=part.value_class if part else "", broken=case.broken or None,
-            difference=difference, inputs=written_inputs, errata=tuple(errata), explained=explained, size=size,
+            difference=difference, inputs=written_inputs, errata=tuple(errata), explained=explained,
+            data_sets=sha256(f"{case.id}/{number}/{difference.output}".encode()), required=self.must_pass is not None,
+            size=size,
         )  # fmt: skip
         self.deviations[key] = new if known is None else known.with_another(new)
 
@@ -329,10 +342,12 @@ def explanation(
     """The erratum whose other reading explains a difference of a data set; None if no erratum does."""
     case = stored.case
     value_class = case.sets[number].value_class if case.sets else None
+    of_network = case.operator == NETWORKS
+    used = {node.operator for node in read(stored.model).graph.nodes} if of_network else {case.operator}
     return next(
-        (erratum for erratum, value_classes in errata_of(case.operator, difference.kind)
+        (erratum for operator in sorted(used) for erratum, value_classes in errata_of(operator, difference.kind)
          if value_class in value_classes
-         or is_instead(case.operator, erratum, difference, inputs, stored.model, actual)), None
+         or is_instead(operator, erratum, difference, inputs, stored.model, actual)), None
     )  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def _divert_errors(file: int) -> None:
     sys.stderr.flush()
     kept = descriptors.copy_of(2)
     os.dup2(file, 2)
-    sys.stderr = os.fdopen(kept, "w", buffering=1, encoding=sys.stderr.encoding, errors="backslashreplace")
+    sys.stderr = descriptors.error_stream(kept, sys.stderr.encoding)
 
 
 def _repeat(last_words: IO[bytes]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sonnx.base.escaping import plural
 from sonnx.base.files import json_value
 from sonnx.checker.report import NoVerdict
 
@@ -41,7 +42,7 @@ class TaskLimits:
     @property
     def no_memory(self) -> str:
         """The end of a sentence about a task that takes more memory."""
-        return f" within {self.memory} megabytes of memory (--memory)"
+        return f" within {plural(self.memory or 0, 'megabyte')} of memory (--memory)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pytest
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper
 
 import sonnx
@@ -146,6 +147,31 @@ def test_slices_of_run_time_operands() -> None:
         assert is_invalid(sliced_model(*call)) is (declared not in possible), call
         numbers[declared in possible] += 1
     assert min(numbers.values()) > 30
+
+
+@pytest.mark.parametrize("is_open", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("declared", [(2, 3), (0, 3)])
+def test_a_slice_of_no_axis_gives_the_operand(is_open: tuple[bool, bool], declared: Shape) -> None:
+    assert is_invalid(sliced_model((2, 3), (), (), is_open, declared)) is (declared != (2, 3))
+
+
+@pytest.mark.parametrize("is_open", [(True, True), (True, False), (False, True)])
+def test_a_search_that_is_too_large_says_nothing(is_open: tuple[bool, bool]) -> None:
+    assert not is_invalid(sliced_model((2**40,), (0,), (1,), is_open, (5,)))
+    assert not is_invalid(sliced_model((2,) * 40, tuple(range(20)), (1,) * 20, is_open, (1,) * 20 + (2,) * 20))
+
+
+@pytest.mark.parametrize("opened", ["axes", "steps", "starts"])
+def test_an_operand_of_many_elements_is_not_listed(opened: str) -> None:
+    constants = {"starts": 0, "ends": 1, "axes": 0, "steps": 1}
+    initializers = [
+        helper.make_tensor(name, TensorProto.INT64, [1], [value]) for name, value in constants.items() if name != opened
+    ]
+    operand = helper.make_tensor_value_info(opened, TensorProto.INT64, [2**40])
+    node = helper.make_node("Slice", ["x", *constants], ["y"])
+    sonnx.check(written_model(node, (2, 2), [operand], [(2, 2)], initializers))
+    axes = helper.make_tensor_value_info("axes", TensorProto.INT64, [2**40])
+    sonnx.check(written_model(helper.make_node("Unsqueeze", ["x", "axes"], ["y"]), (2,), [axes], [(2, 1)]))
 
 
 def test_pads_and_parts_of_run_time_operands() -> None:

@@ -24,6 +24,7 @@ from sonnx.prover.model_walk import prove_model
 from sonnx.prover.weakest_condition import weakest_condition
 from tests.fuzz.commands import commands
 from tests.support import families
+from tests.support.cases import spread
 from tests.support.invariants import field, one_sentence
 
 LARGE = """
@@ -116,6 +117,18 @@ def test_the_memory_of_each_command(name: str, folder: Path) -> None:
     assert sorted(folder.rglob("*")) == before
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the system limits memory on Linux")
+@pytest.mark.parametrize("models", [["m.onnx"], ["m.onnx", "symbolic.onnx"]])
+@pytest.mark.parametrize("megabytes", spread([1, 2, 3, 4, 5, 8, 12], 3))
+def test_the_memory_of_a_check(megabytes: int, models: list[str], folder: Path) -> None:
+    """However the lack of memory shows: as an error, or as a signal that ends the process."""
+    words = [sys.executable, "-m", "sonnx", "check", *models, "--memory", str(megabytes)]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    unit = "megabyte" if megabytes == 1 else "megabytes"
+    said = [f"sonnx: {name!r} was not checked within {megabytes} {unit} of memory (--memory)" for name in models]
+    assert (done.returncode, done.stderr.splitlines()) == (3, said)
+
+
 LIMITED = """
 import resource, sys, threading
 from sonnx.cli.main import run
@@ -153,7 +166,8 @@ def test_what_may_have_another_cause(error: Exception) -> None:
     assert is_lack_of_memory(error, 100)
     assert not is_lack_of_memory(error, 1 << 20)
     assert is_lack_of_memory(MemoryError(), 1 << 20)
-    assert not is_lack_of_memory(MemoryError(), None)
+    assert is_lack_of_memory(MemoryError(), None)
+    assert not is_lack_of_memory(error, None)
 
 
 def test_the_time_passes() -> None:

@@ -238,10 +238,11 @@ def command(*arguments: str, **options: object) -> subprocess.CompletedProcess[b
     return subprocess.run([sys.executable, "-m", "sonnx", *arguments], capture_output=True, check=False, **options)
 
 
-def test_a_closed_pipe_is_no_error(models: dict[str, str]) -> None:
+def test_a_closed_pipe_is_no_failure(models: dict[str, str]) -> None:
     line = f"'{sys.executable}' -m sonnx rules | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.returncode in (0, 141)  # 0 where the pipe took all of it
+    assert done.stderr == b""
 
 
 def test_check_loads_no_numpy_no_solver_and_not_onnx(models: dict[str, str]) -> None:

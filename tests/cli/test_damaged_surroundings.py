@@ -144,3 +144,47 @@ def test_no_memory_says_nothing_of_the_model(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(reader, "message_classes", lambda: Classes)
     with pytest.raises(MemoryError):
         reader.read(GOOD)
+
+
+COMMANDS = {
+    "check": ("check", "m.onnx"),
+    "check of several": ("check", "m.onnx", "missing.onnx"),
+    "check of no file": ("check", "missing.onnx"),
+    "run": ("run", "m.onnx", "--random"),
+    "run of no file": ("run", "missing.onnx", "--random"),
+    "a wrong option": ("check", "--wrong"),
+}
+DRIVER = """
+import os, sys
+os.dup2(os.open(sys.argv.pop(2), os.O_WRONLY), int(sys.argv.pop(1)))
+from sonnx.__main__ import main
+code = main()
+os._exit(code)
+"""
+"""Runs the program with a descriptor that is a file; the exit code is not what Python makes of an error at its end."""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is full")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_messages_that_cannot_be_written_change_no_exit_code(name: str, model: Path) -> None:
+    """An exit code of Python's own, 1, would say that a rule fails; with the report on a full disk it is 2."""
+    codes = {}
+    for descriptor, path in ((2, os.devnull), (2, "/dev/full"), (1, "/dev/full")):
+        words = [sys.executable, "-c", DRIVER, str(descriptor), path, *COMMANDS[name]]
+        done = subprocess.run(words, cwd=model.parent, check=False, stdout=-3, stderr=subprocess.PIPE)
+        codes[descriptor, path] = done.returncode
+        assert b"Traceback" not in done.stderr
+    assert codes[2, "/dev/full"] == codes[2, os.devnull] != 4
+    assert codes[1, "/dev/full"] == 2
+
+
+def test_what_nobody_reads_is_no_pass(model: Path) -> None:
+    """The reader of a pipe has ended, as that of `| head -1` does."""
+    for words in (COMMANDS["check"], COMMANDS["run"]):
+        reader_end, writer = os.pipe()
+        os.close(reader_end)
+        call = [sys.executable, "-m", "sonnx", *words]
+        done = subprocess.run(call, cwd=model.parent, check=False, stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        assert done.returncode == 141
+        assert b"Traceback" not in done.stderr

@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.support import faults
 from tests.support.cases import examples
+from tests.support.fault_points import Harm
 
-NUMBER = examples(2, 12)
-"""Calls that fail, of each command."""
+NUMBER = examples(4, 20)
+"""Faults of each command."""
+KILLS = examples(2, 60)
+"""Kills of each command."""
+QUICK = [name for name in faults.LINES if name not in faults.SLOW]
 
 
-@pytest.mark.parametrize("name", [name for name in faults.LINES if name not in faults.SLOW])
+@pytest.fixture(scope="module", autouse=True)
+def loaded() -> None:
+    faults.load()
+
+
+@pytest.mark.parametrize("name", QUICK)
 def test_a_call_that_fails_leaves_nothing_half_written(name: str) -> None:
-    for outcome, reason in faults.tried(name, NUMBER, 0):
+    """Also on a full disk, without memory, and where a file changes while it is read."""
+    for harm, outcome, reason in faults.tried(name, NUMBER, 0, faults.harms_of_faults()):
+        assert not reason, f"{harm.value}: {outcome.failed} ({outcome.code}): {reason}"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_command_that_is_killed_leaves_nothing_half_written(name: str) -> None:
+    for _, outcome, reason in faults.tried(name, KILLS, 0, (Harm.KILL,)):
         assert not reason, f"{outcome.failed} ({outcome.code}): {reason}"
+
+
+@pytest.mark.parametrize("name", ["check", "check with pages", "run", "fix", "bound", "verify", "export"])
+def test_two_processes_write_one_output(name: str, tmp_path: Path) -> None:
+    """What is there afterwards is whole; a folder that the other process has made may be refused."""
+    line = faults.LINES[name]
+    folders = [tmp_path / "alone" / "folder", tmp_path / "both" / "folder"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        faults.lay_out(folder, line)
+    alone = faults.run_in(folders[0], line)
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if not child:
+            os._exit(faults.run_in(folders[1], line).code)
+        children.append(child)
+    codes = {os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children}
+    assert alone.code in codes <= {alone.code, 2}
+    assert faults.changed_files(folders[1]) == alone.files
 
 
 def test_what_a_fault_would_leave_is_seen(tmp_path: Path) -> None:
@@ -30,7 +67,11 @@ def test_what_a_fault_would_leave_is_seen(tmp_path: Path) -> None:
         (expected._replace(files={".out.json.1f": b""}), "is left"),
         (expected._replace(files={"values/a": b"a"}), "lacks"),
     ):
-        assert word in faults.wrong_with("", expected, outcome, again)
-    assert "the next run ends with 2" in faults.wrong_with("", expected, expected, again._replace(code=2))
-    assert "of the next run differs" in faults.wrong_with("", expected, expected, again._replace(files={}))
-    assert not faults.wrong_with("", expected, expected, again)
+        assert word in faults.wrong_with(Harm.CALL, expected, outcome, again)
+    killed = expected._replace(code=-9, files={**expected.files, ".out.json.1f": b""})
+    assert not faults.wrong_with(Harm.KILL, expected, killed, again)
+    assert "half written" in faults.wrong_with(Harm.KILL, expected, killed._replace(files={"out.json": b"wh"}), again)
+    assert "the next run ends with 2" in faults.wrong_with(Harm.CALL, expected, expected, again._replace(code=2))
+    assert "of the next run differs" in faults.wrong_with(Harm.CALL, expected, expected, again._replace(files={}))
+    assert not faults.wrong_with(Harm.CALL, expected, expected, again)
+    assert "ends with 4" in faults.wrong_with_change(expected._replace(code=4))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from sonnx.cli.main import parser, run
-from sonnx.cli.next_commands import NEXT
+from sonnx.cli.next_commands import NEXT, next_command
 from sonnx.prover import solvers
 from tests.support.paths import ROOT
 
@@ -59,6 +62,29 @@ def test_a_mistake_names_the_next_command(
     assert said.err.count("\n") == 1
     assert following in said.err
     assert code == (0 if mistake == "an old spelling" else 2)
+
+
+def test_a_folder_without_permission_names_the_next_command() -> None:
+    """The superuser, who runs some tests, may write everywhere."""
+    said = next_command("/usr/x.html: Permission denied", ["check", "m.onnx", "--output", "/usr/x.html"])
+    assert said == "; try 'sonnx check m.onnx --output FOLDER/x.html'"
+
+
+def test_an_old_python_names_the_next_command() -> None:
+    """As the first module sees it: a program ends with a sentence, an import is refused."""
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"].removeprefix(
+        ">="
+    )
+    first = str(ROOT / "sonnx" / "__init__.py")
+    program = (
+        "import sys; sys.version_info = (3, 10, 13, 'final', 0); sys.argv = %r; "
+        f"exec(open({first!r}).read(), dict(__file__={first!r}))"
+    )
+    for argv, code in ((["-m"], 2), (["program.py"], 1)):
+        command = [sys.executable, "-c", program % (argv,)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        sentence = f"sonnx needs Python {oldest} or newer, and this is 3.10; try 'python{oldest} -m pip install .'"
+        assert (done.returncode, done.stderr.strip().splitlines()[-1].removeprefix("ImportError: ")) == (code, sentence)
 
 
 def test_the_commands_that_are_named_can_be_given(capsys: pytest.CaptureFixture[str]) -> None:

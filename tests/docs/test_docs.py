@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import onnx
@@ -135,11 +139,14 @@ OTHER_NAMES = {
     EVERY_NODE,
     RUNS,
 }
+FILES_OF_HARNESS = ("cases", "outputs")
+"""The endings of files of the harness in C, one of each for an operator."""
 OTHER_NAMES |= {REACH, *(name for name, _ in WAYS.values())}
 
 
 def test_slugs_exist() -> None:
     known = rules_by_slug().keys() | catalogue.errata().keys() | OTHER_NAMES
+    known |= {f"{operator.name}.{ending}" for operator in catalogue.operators() for ending in FILES_OF_HARNESS}
     for page, text in TEXTS.items():
         for name in re.findall(r"`((?:[A-Z]\w*\.)?[a-zA-Z0-9_]+(?:-[a-zA-Z0-9_]+)*)`", prose(text)):
             operator, dot, _ = name.rpartition(".")
@@ -249,3 +256,17 @@ def test_readings_are_as_stated(block: str) -> None:
     assert f"kind     {show_type(type_of(expression, kinds))}" in lines
     assert f"formula  {formula(expression)}" in lines
     assert len(cases) + len(defines) + 2 == len(lines)
+
+
+def test_the_examples_are_what_their_script_writes(tmp_path: Path) -> None:
+    """But for the quantized network, which a quantizer wrote of the fixed classifier."""
+    script = ROOT / "examples" / "make.py"
+    shutil.copy(script, tmp_path)
+    subprocess.run([sys.executable, tmp_path / script.name], check=True)
+    written = {path.name: path.read_bytes() for path in tmp_path.glob("*.onnx")}
+    kept = {path.name: path.read_bytes() for path in script.parent.glob("*.onnx")}
+    quantized = kept.pop("quantized.onnx")
+    assert written == kept
+    assert {"QuantizeLinear", "DequantizeLinear"} <= {
+        node.op_type for node in onnx.load_from_string(quantized).graph.node
+    }

@@ -75,7 +75,7 @@ def test_the_action_runs_nothing_of_its_inputs(tmp_path: Path) -> None:
 
 def test_the_example_for_programs_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
-    program = PAGE.partition("```python\n")[2].partition("```")[0]
+    program = PAGE.partition("## From a program")[2].partition("```python\n")[2].partition("```")[0]
     exec(compile(program, "how-to-engineer.md", "exec"), {})
     out = capsys.readouterr().out
     assert out.startswith("fail ")

@@ -79,6 +79,30 @@ def test_the_tests_of_each_kind_of_failure_exist() -> None:
             assert set(names) <= _tests(file), part
 
 
+def test_the_tests_and_the_campaigns_of_each_class_exist() -> None:
+    """Of the table of classes, and of that of known defects."""
+    text = (ROOT / "docs" / "robustness.md").read_text("utf-8")
+    classes = re.findall(
+        r"^\| (?!class|---)([^|]+) \| [^|]+ \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", text.partition("\n## ")[0], re.M
+    )
+    assert len(classes) >= 20
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for name, tests, campaign, figure in classes:
+        assert "`tests/" in tests, name
+        assert figure.strip(), name
+        for target in re.findall(r"`make ([a-z-]+)`", campaign):
+            assert target in targets, name
+        for module in re.findall(r"`python -m ([a-z._]+)", campaign):
+            assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), name
+    known = text.partition("## Known defects")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (?!row|---).* \| .* \| (.*) \|$", known, re.MULTILINE)
+    assert len(rows) == 18
+    assert all(row.startswith("`tests/") for row in rows)
+    assert {f"N{number} " in known for number in range(1, 17)} == {True}
+    for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text):
+        assert name in _tests(file), (file, name)
+
+
 def test_only_the_cluster_opens_connections() -> None:
     """No module of the program but that of --cluster imports a library of the network."""
     for path in sorted((ROOT / "sonnx").rglob("*.py")):

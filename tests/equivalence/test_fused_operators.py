@@ -27,6 +27,8 @@ CONSTANTS = {
     "root": np.float32(np.sqrt(2)),
     "third": np.float32(0.25),
 }
+OFFSETS = [float(number) for number in CONSTANTS["g"]]
+DOMAINS = {"com.microsoft": 1, "ai.onnx.ml": 1}
 IMAGE, ROWS = [value("x", [1, 3, 4, 4])], [value("x", [4, 4])]
 
 
@@ -88,13 +90,19 @@ PAIRS: dict[str, tuple[list[Node], list[Node], list[onnx.ValueInfoProto], bool]]
         [node("Relu", "x", "r"), fused("SkipLayerNormalization", "x r g h", epsilon=1e-5)],
         [node("Relu", "x", "r"), node("Add", "x r", "s"), node("LayerNormalization", "s g h", epsilon=1e-3)],
         ROWS, False),
+    "Scaler": (
+        [node("Scaler", "x", domain="ai.onnx.ml", offset=OFFSETS, scale=[0.25])],
+        [node("Sub", "x g", "s"), node("Mul", "s third")], ROWS, True),
+    "Scaler, another factor": (
+        [node("Scaler", "x", domain="ai.onnx.ml", offset=OFFSETS, scale=[0.5])],
+        [node("Sub", "x g", "s"), node("Mul", "s third")], ROWS, False),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", PAIRS)
 def test_a_fused_operator_is_what_it_stands_for(case: str) -> None:
     first, second, inputs, same = PAIRS[case]
-    made = [model(nodes, CONSTANTS, inputs=inputs, **{"com.microsoft": 1}) for nodes in (first, second)]
+    made = [model(nodes, CONSTANTS, inputs=inputs, **DOMAINS) for nodes in (first, second)]
     assert (answer(*made, runs=0) in EQUAL) is same
     assert (answer(*reversed(made), runs=0) in EQUAL) is same
 

@@ -13,7 +13,7 @@ from tests.support.cases import each_case
 
 
 def tensor(element, dims, data=None, **more):
-    return Tensor("c", element, dims, data=None if data is None else memoryview(data), **more)
+    return Tensor("c", element, dims, content=None if data is None else memoryview(data), **more)
 
 
 def test_values_of_the_stated_size():

@@ -62,7 +62,9 @@ def test_pages_name_this_version() -> None:
 
 
 def test_the_metadata_has_the_addresses_of_the_repository_that_builds(tmp_path: Path) -> None:
-    environment = {**os.environ, "SONNX_REPOSITORY": "https://git.example/group/sonnx"}
+    environment = {
+        **os.environ, "SONNX_REPOSITORY": "https://git.example/group/sonnx", "SONNX_SITE": "https://docs.example/sonnx/",
+    }  # fmt: skip
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     with ZipFile(next(tmp_path.iterdir())) as wheel:
@@ -71,6 +73,7 @@ def test_the_metadata_has_the_addresses_of_the_repository_that_builds(tmp_path: 
     assert metadata["Version"] == VERSION
     addresses = dict(each.split(", ") for each in metadata.get_all("Project-URL", []))
     assert addresses["Source"] == "https://git.example/group/sonnx"
+    assert addresses["Rules"] == "https://docs.example/sonnx"
     assert {"Profile", "Documentation", "Changelog", "Issues"} <= addresses.keys()
     assert metadata["Author"]
     assert metadata["Keywords"]
@@ -95,3 +98,21 @@ def test_every_change_is_tested_with_each_version_of_python() -> None:
     [tried] = re.findall(r"python: \[(.*)\]", TESTS)
     assert re.findall(r'"([^"]+)"', tried) == versions
     assert "pull_request" in TESTS and "permissions:\n  contents: read" in TESTS
+
+
+def test_the_recipe_for_conda_says_what_the_metadata_say() -> None:
+    """Version, Python, what is needed to build and to run, the entry point, summary and license."""
+    recipe = (ROOT / "recipe" / "meta.yaml").read_text("utf-8")
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    project = whole["project"]
+
+    def listed(key: str, before: str) -> list[str]:
+        part = recipe.partition(f"  {key}:\n")[2].partition(before)[0]
+        return [each.replace(" ", "") for each in re.findall(r"^ +- (.+)$", part, re.MULTILINE)]
+
+    python = f"python{project['requires-python']}"
+    assert f'{{% set version = "{project["version"]}" %}}' in recipe
+    assert listed("run", "\n\n") == [python, *project["dependencies"]]
+    assert listed("host", "  run:") == [python, "pip", *whole["build-system"]["requires"]]
+    assert listed("entry_points", "\n\n") == [f"{name}={target}" for name, target in project["scripts"].items()]
+    assert f"summary: {project['description']}\n  license: {project['license']}\n" in recipe

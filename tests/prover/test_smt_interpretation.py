@@ -60,13 +60,20 @@ NOT_SHOWN = {
 """Functions of which no change changes a value."""
 
 
-@each_case("construct", sorted(translator_mutants.constructs()))
+@each_case("construct", lambda: sorted(translator_mutants.constructs()))
 def test_another_result_of_each_construct_is_detected(construct: str) -> None:
+    cases = reaching()[construct]  # before the interpretation is wrong
     with translator_mutants.wrong(construct):
-        assert shown(reaching()[construct])
+        assert shown(cases)
 
 
-@each_case("name", sorted(name for name in functions().values() if name in reaching() and changes(name)))
+def changed_functions() -> list[str]:
+    """Those of which some change can be made: a third of them in a run that is not deep."""
+    names = sorted(name for name in functions().values() if name in reaching() and changes(name))
+    return spread(names, len(names) // 3)
+
+
+@each_case("name", changed_functions)
 def test_a_wrong_version_of_each_function_is_detected(name: str) -> None:
     cases = reaching()[name]
     tried = cases if DEEP else spread(cases, 24)

@@ -104,7 +104,7 @@ def test_real_models_are_drawn_whole(name: str) -> None:
     assert all(("fail" in kind) == bool(inside[title.split()[0]]) for kind, title in found)
     heights = [int(height) for height in re.findall(r'<svg [^>]*height="(\d+)"', said)]
     assert heights
-    assert max(heights) <= 18 * 46 + 8, "every piece fits a page"
+    assert max(heights) <= drawn.LAYERS_PER_PIECE * drawn.LAYER + 8 <= 900, "every piece fits a page"
 
 
 def chain(operators: str) -> Outline:

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 import sonnx
+from sonnx.cli import check_reports
 from sonnx.cli.main import run
 from sonnx.report.html import TEMPLATES, _page_names
 from sonnx.report.rendered import render_document
@@ -110,6 +111,7 @@ def test_html_has_only_its_own_elements_and_nothing_from_elsewhere(various: list
     assert {tag for tag, _ in page.used} <= ELEMENTS
     for tag, attributes in page.used:
         if tag in ("path", "rect", "text"):
+            assert attributes.pop("class", "type") == "type"
             assert all(re.fullmatch(r"[MC0-9. -]+", value or "") for value in attributes.values())
             continue
         allowed = {
@@ -197,7 +199,7 @@ def test_the_filter_has_a_style_for_each_rule_and_verdict(printed: Any, various:
 
 
 def test_pages_of_rules_are_linked(printed: Any, various: list[str]) -> None:
-    address = "https://docs.example/rules/Max.broadcastable.html"
+    address = "https://docs.example/operators/max.html#max-broadcastable"
     options = ("exported.onnx", "--docs", "https://docs.example/")
     assert f'<a href="{address}">' in printed("html", *options)
     assert address in printed("text", *options)
@@ -205,6 +207,20 @@ def test_pages_of_rules_are_linked(printed: Any, various: list[str]) -> None:
     assert {each["helpUri"] for each in declared if each["id"] == "Max.broadcastable"} == {address}
     assert "docs.example" not in printed("html", "exported.onnx")
     assert run(["check", *options, "--format", "json"]) == run(["check", "exported.onnx", "--docs", "x"]) == 2
+
+
+def test_sarif_links_the_rules_of_the_published_site(
+    various: list[str], printed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the metadata of the package name a site; this checkout names none."""
+
+    def links() -> set[str | None]:
+        declared = json.loads(printed("sarif", "exported.onnx"))["runs"][0]["tool"]["driver"]["rules"]
+        return {each.get("helpUri") for each in declared if each["id"] == "explicit-shape"}
+
+    assert links() == {None}
+    monkeypatch.setattr(check_reports, "published_rules", lambda: "https://docs.example")
+    assert links() == {"https://docs.example/rules/general.html#explicit-shape"}
 
 
 def test_a_model_keeps_its_page_when_others_come_or_go() -> None:
@@ -237,7 +253,10 @@ def test_what_fails_stands_before_the_chart_and_all_cases(printed: Any) -> None:
 def test_the_chart_has_the_distances_that_are_not_0() -> None:
     pytest.importorskip("onnxruntime")
     model = ROOT / "examples" / "classifier.onnx"
-    compared = sonnx.compare(model, bind={"batch": 1}, unchecked=True, every_node=True, class_runs=0, runs=1)
+    compared = sonnx.compare(model, bind={"batch": 1}, unchecked=True, every_node=True, class_runs=0, runs=1, max_ulp=4)
     apart = [row for row in compared.rows if row.distance is not None and (row.distance.ulp or row.distance.specials)]
     said = render_document("html", compared.document())
     assert 0 < said.count("<circle") == len(apart) < len(compared.rows)
+    assert '<line class="limit"' in said and ">limit: 4 ulp</text>" in said
+    broken = {(id(violation.row)) for violation in compared.broken_bounds if violation.row is not None}
+    assert said.count('class="dot wrong"') == len(broken) > 0

@@ -10,18 +10,22 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+import onnx
 import onnx.parser
 import pytest
 
 import sonnx
 from sonnx.base.errors import UsageError
 from sonnx.cli.main import run
+from sonnx.model.ir import DeferredBytes
 from sonnx.report.fix_forecast import ForecastRequest
 from sonnx.rewriter.forecast import forecast_of
 from tests.support.cases import spread
 from tests.support.editions import NEWEST
 from tests.support.paths import ROOT
 
+LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+"""The networks that the onnx package brings; their weights are constant."""
 MODELS = sorted((ROOT / "tests" / "models").rglob("*.onnx")) + sorted((ROOT / "examples").glob("*.onnx"))
 ANNOUNCED = re.compile(r"; sonnx fix leaves (\w+)(?:, with --within-bound (\w+))?(?::.*)?$", re.MULTILINE)
 COMMAND = re.compile(r"^  sonnx (fix \S+.*?)(?:   \(.*\))?$", re.MULTILINE)
@@ -110,3 +114,24 @@ def test_a_report_without_a_dry_run_announces_no_number() -> None:
     text = sonnx.check(ROOT / "examples" / "as_exported.onnx").to_text()
     assert "leaves" not in text
     assert "--input-shape scores=SIZE,8   (write your numbers for SIZE)" in text
+
+
+def test_a_dry_run_computes_no_large_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """VGG-19 has 143 million weights, of which matrices are transposed and a bias is broadcast."""
+
+    def refuse(self: DeferredBytes) -> memoryview:
+        raise AssertionError(f"{self.size} bytes are computed")
+
+    monkeypatch.setattr(DeferredBytes, "read", refuse)
+    [path] = LIGHT.glob("light_vgg19.onnx")
+    forecast = forecast_of(ForecastRequest(str(path), NEWEST, False, {}, {})).forecast
+    assert forecast is not None
+    assert not forecast.left
+
+
+@pytest.mark.parametrize("path", spread(sorted(LIGHT.glob("*.onnx")), 2), ids=lambda path: path.stem)
+def test_a_dry_run_leaves_what_is_left_of_networks(path: Path) -> None:
+    left = sonnx.fix(path, samples=0).after.roots
+    forecast = forecast_of(ForecastRequest(str(path), NEWEST, False, {}, {})).forecast
+    assert forecast is not None
+    assert sum(forecast.left.values()) == len(left)

@@ -9,8 +9,7 @@ from sonnx import fix
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.reader import read
-from sonnx.rewriter import fix as fix_module
-from sonnx.rewriter import shape_hints
+from sonnx.rewriter import rounds, shape_hints
 from sonnx.rewriter.rewrites.declarations import HINTED
 from sonnx.rewriter.shape_hints import contradicted, hint_of, hints_of
 from sonnx.rewriter.shape_inference import InferredType
@@ -51,7 +50,7 @@ def test_the_outputs_of_unknown_operators_are_declared_and_marked(text, wanted):
 
 @each_case("wrong", [TensorFacts("float", (3, 2)), TensorFacts("double", (2, 3))], ids=["shape", "type"])
 def test_no_hint_is_used_where_one_contradicts_what_is_computed(wrong, monkeypatch):
-    monkeypatch.setattr(fix_module, "hints_of", lambda model: {"c": TensorFacts("float", (2, 3)), "b": wrong})
+    monkeypatch.setattr(rounds, "hints_of", lambda model: {"c": TensorFacts("float", (2, 3)), "b": wrong})
     result = fix(source(COSINE), samples=1)
     assert declared(result.model_bytes()) == {"b": [2, 3]}
     assert "Cos" in result.unknown_shapes["c"]

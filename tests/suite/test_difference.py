@@ -23,7 +23,7 @@ def deviation(operator: str, kind: str, number: int, explained: str | None = Non
     return Deviation(
         operator=operator, kind=kind, element="float", number=number, case=f"{operator}-0001", data_set=2, call="call",
         value_class="spread", broken=None, difference=JudgedDifference(kind, 0, (1,), "1", "0"), inputs={"x": "[1]"},
-        errata=(), explained=explained,
+        errata=(), explained=explained, data_sets="a" * 64,
     )  # fmt: skip
 
 

@@ -1,84 +1,69 @@
-"""The programs of the tutorial for vendors give what is expected, and refuse what they do not implement."""
+"""The commands of the tutorial for vendors in a folder of their own, and its program in Python."""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from sonnx.executor.distance import NAN
-from sonnx.executor.runtimes import Failure
-from sonnx.model.reader import read
-from sonnx.suite.archive import StoredCase, Suite, read_cases
-from sonnx.suite.cases import make_suite
+from sonnx.executor.distance import NAN, ZERO
+from sonnx.suite.archive import StoredCase, read_cases
 from sonnx.suite.judge import differences
+from sonnx.suite.making import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
-from sonnx.suite.runs import implementation
+from sonnx.suite.result import read_run
+from sonnx.suite.runs import implementation, judge_outputs
 from tests.support.paths import ROOT
 
 TUTORIAL = (ROOT / "docs" / "tutorial-vendor.md").read_text("utf-8")
-PROGRAMS = ROOT / "examples" / "suite"
+SAID = " ".join(TUTORIAL.split())
+OTHER_WAYS = "## Other ways"
+EXITS = {"sonnx suite judge suite outputs": 3, "sonnx suite judge suite wrong_outputs": 1, "sonnx audit": 0}
+"""The exit codes of commands that begin so; that of any other is 0."""
 
 
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
-    return make_suite(tmp_path_factory.mktemp("made") / "suite", MakeOptions(operator=("Relu",)))
+def commands(text: str) -> list[str]:
+    blocks = re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [line for block in blocks for line in block.splitlines() if not line.startswith("python -m pip")]
 
 
-def first_sets(suite: Suite, element: str, number: int) -> list[tuple[StoredCase, int]]:
-    cases = [
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler")
+def test_the_commands_of_the_tutorial_do_what_it_says(tmp_path: Path) -> None:
+    """One after the other, from making the suite to the pack with the report."""
+    shutil.copy(ROOT / "examples" / "conforming.onnx", tmp_path / "model.onnx")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    listed = commands(TUTORIAL.partition(OTHER_WAYS)[0])
+    assert {line.split()[0] for line in listed} == {"sonnx", "cp", "cc", "mkdir", "sed", "./kernels", "./wrong"}
+    for line in listed:
+        done = subprocess.run(line, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True)
+        wanted = next((code for start, code in EXITS.items() if line.startswith(start)), 0)
+        assert done.returncode == wanted, f"{line}: {done.stderr.decode()}"
+    run = read_run("run.json", (tmp_path / "run.json").read_bytes())
+    counts = run.operators["Relu"]
+    assert f"{counts.within} data sets are as expected, {counts.refused} are refused" in SAID
+    assert not counts.outside and not counts.faults
+    deviations = judge_outputs(tmp_path / "suite", tmp_path / "wrong_outputs").deviations
+    number = {each.kind: each.number for each in deviations}
+    assert f"A NaN becomes 0 in {number[NAN]} data sets" in SAID
+    assert f"That -0 becomes +0 in {number[ZERO]} data sets" in SAID
+    assert {each.kind for each in deviations if each.explained} == {ZERO}
+
+
+def test_the_program_in_python(tmp_path: Path) -> None:
+    suite = make_suite(tmp_path / "suite", MakeOptions(operator=("Relu",)))
+    program = f"{sys.executable} {ROOT / 'examples' / 'suite' / 'relu.py'}"
+    used = implementation(RunOptions(program=f"{program} {{model}} {{inputs}} {{outputs}}"))
+    stored = next(
         each
         for each in read_cases(suite, "Relu")
-        if isinstance(each, StoredCase) and each.case.sets and len(read(each.model).graph.nodes) == 1
-    ]
-    return [(each, at) for each in cases if f"({element} " in each.case.call for at in range(len(each.case.sets))][
-        :number
-    ]
-
-
-def require_expected(program: str, suite: Suite, element: str, number: int) -> None:
-    used = implementation(RunOptions(program=f"{program} {{model}} {{inputs}} {{outputs}}"))
-    sets = first_sets(suite, element, number)
-    assert len(sets) == number
-    for stored, at in sets:
+        if isinstance(each, StoredCase) and len(each.case.sets) > 1 and "(float " in each.case.call
+    )
+    for at in range(2):
         given = used.load(stored)(stored.inputs(at), at)
         assert not differences(0, given[0], stored.arrays(at, "output")[0], None)
-
-
-def test_the_program_in_python(suite: Suite) -> None:
-    require_expected(f"{sys.executable} {PROGRAMS / 'relu.py'}", suite, "float", 2)
-
-
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler")
-def test_the_program_in_c(suite: Suite, tmp_path: Path) -> None:
-    program = tmp_path / "relu"
-    subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-o", program, PROGRAMS / "relu.c"], check=True)
-    require_expected(str(program), suite, "float", 60)
-    [(stored, at)] = first_sets(suite, "double", 1)
-    refuses = implementation(RunOptions(program=f"{program} {{model}} {{inputs}} {{outputs}}")).load(stored)
-    with pytest.raises(Failure, match="element type 11 is not implemented"):
-        refuses(stored.inputs(at), at)
-
-
-def test_the_tutorial_says_how_many_data_sets_are_of_float(suite: Suite) -> None:
-    floats = len(first_sets(suite, "float", 10_000))
-    said = f"{floats} data sets are as expected, {suite.parts[0].sets - floats} are refused"
-    assert said in " ".join(TUTORIAL.split())
-
-
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler")
-def test_the_change_that_the_tutorial_proposes_loses_a_nan(suite: Suite, tmp_path: Path) -> None:
-    text = (PROGRAMS / "relu.c").read_text("utf-8")
-    assert "Change `x < 0` to `!(x > 0)`" in " ".join(TUTORIAL.split())
-    (tmp_path / "changed.c").write_text(text.replace("x < 0", "!(x > 0)"), "utf-8")
-    subprocess.run(["cc", "-O2", "-o", tmp_path / "changed", tmp_path / "changed.c"], check=True)
-    used = implementation(RunOptions(program=f"{tmp_path / 'changed'} {{model}} {{inputs}} {{outputs}}"))
-    stored, at = next(
-        (each, at) for each, at in first_sets(suite, "float", 10_000) if np.isnan(each.inputs(at)["x0"]).any()
-    )
-    given = used.load(stored)(stored.inputs(at), at)
-    assert NAN in {each.kind for each in differences(0, given[0], stored.arrays(at, "output")[0], None)}
+    assert "`examples/suite/relu.py`" in TUTORIAL

@@ -8,7 +8,7 @@ import pytest
 
 import sonnx
 from sonnx.executor.comparison import CLASS_NODE
-from sonnx.suite.cases import make_suite
+from sonnx.suite.making import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.runs import run_suite
 from tests.executor.test_class_inputs import arg_max, maximum, reduce_max

@@ -24,10 +24,9 @@ from sonnx.api.suites import describe_suite
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.files import sha256
 from sonnx.base.reported import json_text
-from sonnx.cli.main import run
 from sonnx.suite import archive, standalone
 from sonnx.suite.archive import StoredCase, Suite, archive_of, read_cases, read_suite
-from sonnx.suite.cases import make_suite
+from sonnx.suite.making import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.report import SuiteReport
 from sonnx.suite.result import message_and_details
@@ -222,18 +221,6 @@ def test_an_archive_that_is_too_large_is_not_read(suite: Path, tmp_path: Path, m
     size = (tmp_path / "Constant.zip").stat().st_size
     monkeypatch.setattr(archive, "MAX_ARCHIVE", size)
     assert [*read_cases(description, "Constant")] == [f"Constant.zip has files of more than {size} bytes in all"]
-
-
-def test_a_suite_of_another_version_is_refused(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = (suite / "suite.json").read_text("utf-8")
-    for changed, said in (
-        (text.replace('"format": 1', '"format": 2'), "not of format 1"),
-        (text.replace('"hypotheses"', '"assumptions"'), "is not the description of a suite"),
-        (text[:100], "is not the description of a suite"),
-    ):
-        (tmp_path / "suite.json").write_text(changed, "utf-8")
-        assert run(["suite", "run", str(tmp_path)]) == 2
-        assert said in capsys.readouterr().err
 
 
 TOOL = """#!{python}

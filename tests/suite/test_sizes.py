@@ -10,7 +10,7 @@ from benchmarks.wrong_kernels import total, wrong_kernels
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 from sonnx.suite.archive import StoredCase, Suite, read_cases
-from sonnx.suite.cases import make_suite
+from sonnx.suite.making import make_suite
 from sonnx.suite.options import MakeOptions
 from sonnx.suite.sizes import FEW_SIZES, MANY, SIZES
 

@@ -19,10 +19,10 @@ from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.suite.archive import StoredCase, Suite, read_cases, read_suite, tensor_file
-from sonnx.suite.cases import make_suite
 from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import JudgedDifference, differences
 from sonnx.suite.kept_results import KeptResults
+from sonnx.suite.making import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.other_reading import is_value_by_onnx
 from sonnx.suite.runs import is_instead, judge_outputs, run_suite

@@ -137,7 +137,7 @@ def files() -> Mapping[str, bytes]:
             "check wrong.onnx --jobs 1 --resume journal",
             "verify controller.onnx controller.vnnlib --certificate controller.json",
             "suite make suite --operator Relu",
-            "suite run suite --runtime reference --format json --output run.json",
+            "suite run suite --runtime reference --resume finished --format json --output run.json",
             "audit m.onnx --output pack",
             "fix wrong.onnx --output fixed.onnx --report record.json",
         ):

@@ -7,9 +7,9 @@ says of one call whether the fact holds there: True, False, or None where the ca
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -36,7 +36,7 @@ SPECIAL = np.array(
 """Values at which a function of floats may differ from what it is elsewhere."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call:
     """A node of one operator with inputs; `sources` are the inputs by name, None where one is left out."""
 
@@ -68,31 +68,46 @@ class Call:
 
     def run(self) -> list[Array] | None:
         """The outputs, None where the operator gives none."""
-        names = [name for name in self.node.input if name]
         given = dict(zip(self.node.input, self.inputs, strict=True))
-        values = {name: given[name] for name in names}
-        declared = [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-            for name, array in values.items()
-        ]
-        made = [
-            helper.make_tensor_value_info(name, element, None)
-            for name, element in zip(filter(None, self.node.output), self.outputs, strict=True)
-        ]
-        graph = helper.make_graph([self.node], "g", declared, made)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.operator_set)], ir_version=10)
+        values = {name: given[name] for name in self.node.input if name}
+        kinds = tuple((name, array.dtype, array.shape) for name, array in values.items())
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                if find_operator(self.operator) is not None:
-                    return [*sonnx.run(model, values, unchecked=True).values()]
-                return [np.asarray(each) for each in ReferenceEvaluator(model).run(None, values)]
+                return _runner(self.node.SerializeToString(), self.operator_set, kinds, self.outputs)(values)
             except (Stop, NoValue):
                 return None
             except Exception:  # the evaluator of onnx raises anything
                 if find_operator(self.operator) is not None:
                     raise
                 return None
+
+
+Kind = tuple[str, "np.dtype[Any]", tuple[int, ...]]
+"""The name, the type and the shape of an input."""
+
+
+@lru_cache(maxsize=512)
+def _runner(
+    node: bytes, operator_set: int, kinds: tuple[Kind, ...], elements: tuple[int, ...]
+) -> Callable[[Mapping[str, Array]], list[Array]]:
+    """What runs a node on inputs of these kinds; many checks change the elements only."""
+    call = onnx.NodeProto.FromString(node)
+    declared = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
+        for name, dtype, shape in kinds
+    ]
+    results = [
+        helper.make_tensor_value_info(name, element, None)
+        for name, element in zip(filter(None, call.output), elements, strict=True)
+    ]
+    graph = helper.make_graph([call], "g", declared, results)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", operator_set)], ir_version=10)
+    if find_operator(call.op_type) is not None:
+        prepared = sonnx.prepare(model, unchecked=True)
+        return lambda values: [*prepared.run(values).values()]
+    evaluator = ReferenceEvaluator(model)
+    return lambda values: [np.asarray(each) for each in evaluator.run(None, values)]
 
 
 def _call(case: Any) -> Call | None:
@@ -247,6 +262,7 @@ def of_kind(array: Array, chance: np.random.Generator) -> Array:
 # ------------------------------------------------------------------ functions of elements
 
 
+@cache
 def elementwise(call: Call) -> bool | None:
     """Elements that change places change places in the output, and one that changes moves no other."""
     given = [each for each in call.inputs if each is not None]
@@ -625,11 +641,16 @@ CANDIDATES: Mapping[Any, Sequence[Any]] = {
 """Values of attributes that are tried."""
 
 
-def changing_attributes(call: Call) -> Iterator[tuple[str, bool]]:
-    """Each attribute of which another value runs, and whether one gives other outputs."""
+def changing_attributes(call: Call, known: Collection[str] = ()) -> Iterator[tuple[str, bool]]:
+    """Each attribute of which another value runs, and whether one gives other outputs; but for those known already."""
     schema, outputs = onnx.defs.get_schema(call.operator, call.operator_set), call.run()
     for name, stated in schema.attributes.items():
-        tried = [call.written(**{name: value}).run() for value in CANDIDATES.get(stated.type, ())]
-        ran = [each for each in tried if each is not None]
-        if len(ran) > 1:
-            yield name, not all(same(each, outputs) for each in ran)
+        ran, changes = 0, False
+        for value in () if name in known else CANDIDATES.get(stated.type, ()):
+            tried = call.written(**{name: value}).run()
+            ran += tried is not None
+            changes = changes or (tried is not None and not same(tried, outputs))
+            if ran > 1 and changes:
+                break
+        if ran > 1:
+            yield name, changes

@@ -13,12 +13,17 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from sonnx.profile import catalogue
+from sonnx.profile.index import rules_by_slug
 from sonnx.proofs.registry import theorems
 from sonnx.prover import record
+from sonnx.report.phrases import rule_page
 from tests.support.paths import DOCS, ROOT
 from tests.support.sentences import prose
 from tools.pages import theorems as theorem_pages
 from tools.pages.site import generated, site_path, write_site, written_by_hand
+
+LARGEST_SITE = 10_000_000
+"""Bytes of the whole site."""
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +63,41 @@ def test_the_site_has_every_page_and_builds_without_a_warning(tmp_path: Path, ma
     assert written == {site_path(path) for path in (*written_by_hand(), *made)}
     if any(importlib.util.find_spec(name) is None for name in ("sphinx", "myst_parser", "furo")):
         pytest.skip("Sphinx is not installed: make docs installs it")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", str(DOCS)]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-b",
+        "html",
+        "-c",
+        str(DOCS),
+        "-d",
+        str(tmp_path / "doctrees"),
+    ]
     done = subprocess.run([*command, str(source), str(target)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "<math" in (target / "operators" / "max.html").read_text("utf-8")
+    pages = {path.relative_to(target).as_posix(): path.read_text("utf-8") for path in target.rglob("*.html")}
+    for slug in rules_by_slug():
+        page, _, place = rule_page("site", slug).removeprefix("site/").partition("#")
+        assert f'id="{place}"' in pages[page], slug
+    assert sum(path.stat().st_size for path in target.rglob("*") if path.is_file()) < LARGEST_SITE
+
+
+def test_a_page_of_an_operator_begins_with_examples_then_rules(made: Mapping[str, str]) -> None:
+    """And has captions above its tables."""
+    text = made["docs/operators/max.md"]
+    order = [
+        text.index(f"## {title}") for title in ("An example that passes", "An example that fails", "Rules", "Editions")
+    ]
+    assert order == sorted(order)
+    for path, page in made.items():
+        if path.startswith("docs/operators/") and not path.endswith("index.md"):
+            assert "```{table} Editions that have the operator" in page, path
+            assert len(re.findall(r"^\|---", page, re.MULTILINE)) == page.count("```{table} ")
 
 
 # ------------------------------------------------------------------ links

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Erratum
 from sonnx.report.explain import errata_of_operator
-from tools.pages.operators import GENERATED, cell, table
+from tools.pages.rule_entries import GENERATED, cell, table
 
 GENERAL = "no single operator"
 

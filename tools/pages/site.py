@@ -16,10 +16,12 @@ from sonnx.proofs.registry import theorems
 from sonnx.prover import record
 from tools.pages import errata, operators, rules, traceability
 from tools.pages import theorems as theorem_pages
+from tools.pages.rule_entries import GENERATED
 
 ROOT = Path(__file__).parent.parent.parent
 TOP_PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 """Pages of the top folder; the site has them in `above/`."""
+ORPHAN = "---\norphan: true\n---\n\n"
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 FILE_NAME = re.compile(r"\[([\w/.-]+\.md)\]\(([^)\s#]+)(?=[)#])")
 """A link whose text is the name of a file."""
@@ -44,13 +46,13 @@ def generated() -> Mapping[str, str]:
     made: dict[str, str] = {
         **{f"docs/{name}": text for name, text in traceability.pages(traced, proved).items()},
         "docs/errata.md": errata.page(),
-        "docs/objectives.md": f"{operators.GENERATED}\n\n{objectives_page()}",
-        **{f"docs/rules/{name}": text for name, text in rules.pages(traced, proved).items()},
+        "docs/objectives.md": f"{GENERATED}\n\n{objectives_page()}",
+        **{f"docs/{name}": text for name, text in rules.pages(traced, proved).items()},
         "docs/operators/index.md": operators.index(),
     }
     for operator in catalogue.operators():
         made[f"docs/operators/{operator.name.lower()}.md"] = operators.page(
-            operator, traced, whole.get(operator.name, ())
+            operator, traced, whole.get(operator.name, ()), {theorem.id: theorem for theorem in proved}
         )
     known = record.read(record.usual_path())
     return made | {f"docs/theorems/{name}": text for name, text in theorem_pages.pages(proved, known).items()}
@@ -68,7 +70,14 @@ def write_site(folder: Path) -> None:
     for path, text in pages.items():
         target = folder / site_path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_relinked(path, text, pages, folder) if path.endswith(".md") else text, "utf-8")
+        target.write_text(_source(path, text, pages, folder) if path.endswith(".md") else text, "utf-8")
+
+
+def _source(path: str, text: str, pages: Mapping[str, str], folder: Path) -> str:
+    """The page of the site; one of a folder with a list of its own is not in the contents beside every page."""
+    listed = PurePosixPath(site_path(path))
+    alone = len(listed.parts) > 1 and listed.parts[0] != "above" and listed.stem != "index"
+    return (ORPHAN if alone else "") + _relinked(path, text, pages, folder)
 
 
 def _relinked(page: str, text: str, pages: Mapping[str, str], folder: Path) -> str:

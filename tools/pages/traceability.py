@@ -11,8 +11,8 @@ from sonnx.profile.definitions import OperatorDefinition, Output, Parameter
 from sonnx.profile.index import all_labels, rules_by_slug
 from sonnx.prover.dependencies import functions_used
 from sonnx.prover.theorem import Theorem
-from tools.pages.operators import GENERATED, table, tags_of
-from tools.pages.rules import linked as linked_rule
+from tools.pages.rule_entries import GENERATED, table, tags_of
+from tools.pages.rule_entries import linked as linked_rule
 
 INTRODUCTION = """\
 From a label of a text to the rules it states, from a rule to the code that decides it, its cases and its theorems, and
@@ -53,7 +53,7 @@ def pages(traced: Mapping[str, Trace], theorems: Iterable[Theorem]) -> dict[str,
 
 def linked(slug: str) -> str:
     """The slug, linked to its page from a page of the folder; "" if no rule is named."""
-    return linked_rule(slug, "../rules/") if slug else ""
+    return linked_rule(slug, "../") if slug else ""
 
 
 def _labels(text: str) -> Iterator[str]:

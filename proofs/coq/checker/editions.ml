@@ -138,30 +138,32 @@ let edition rules_text schemas_text text name =
   | None -> None
   | Some _ -> failwith "not an edition"
 
-(* The file format. *)
-let format text =
-  let descriptions = Hashtbl.create 40 and elements = Hashtbl.create 40 and kinds = Hashtbl.create 20 and ranges = ref [||] in
-  let atom = function Atom s -> int_of_string s | _ -> failwith "not a number" in
-  let field slot = function
+(* The file format: its messages, the names of element types and kinds of attributes, and the characters that no name has. *)
+let format text file_beside =
+  let messages = ref Names.empty and elements = ref [] and kinds = ref [] and ranges = ref [||] in
+  let int = function Atom s -> int_of_string s | _ -> failwith "not a number" in
+  let field = function
     | Node (number :: Quoted name :: Atom kind :: repeated :: Quoted union :: rest) ->
       let kind = match kind, rest with
-        | "message", [Quoted inner] -> Wire.Inner inner
-        | "enum", l -> Wire.Scalar (Wire.Enum (List.map atom l))
-        | "float", _ -> Wire.Scalar Wire.Single | "double", _ -> Wire.Scalar Wire.Double | "int64", _ -> Wire.Scalar Wire.Int64
-        | "int32", _ -> Wire.Scalar Wire.Int32 | "uint64", _ -> Wire.Scalar Wire.Uint64 | "string", _ -> Wire.Scalar Wire.Text
-        | "bytes", _ -> Wire.Scalar Wire.Data | k, _ -> failwith ("not a kind of field: " ^ k) in
-      (atom number, { Wire.name; kind; repeated = flag repeated; union; slot })
+        | "message", [Quoted inner] -> Inner inner
+        | "enum", l -> Scalar (Enumeration (List.map integer l))
+        | "float", _ -> Scalar Single | "double", _ -> Scalar Double | "int64", _ -> Scalar Int64 | "int32", _ -> Scalar Int32
+        | "uint64", _ -> Scalar Uint64 | "string", _ -> Scalar Utf8 | "bytes", _ -> Scalar Data
+        | k, _ -> failwith ("not a kind of field: " ^ k) in
+      { field_number = int number; field_name = name; kind_of_field = kind; is_repeated = flag repeated; union }
     | _ -> failwith "not a field" in
+  let rec tree first stop =
+    if first > stop then NoCharacters
+    else
+      let middle = (first + stop) / 2 in
+      let low, high = !ranges.(middle) in
+      Characters (tree first (middle - 1), low, high, tree (middle + 1) stop) in
   each_line text (fun start stop -> match trees (String.sub text start (stop - start)) with
-    | [Node (Atom "message" :: Quoted name :: l)] ->
-      let fields = List.mapi field l in
-      let by_number = Array.make (1 + List.fold_left (fun m (n, _) -> max m n) 0 fields) None in
-      let by_name = Hashtbl.create 20 in
-      List.iter (fun (n, f) -> by_number.(n) <- Some f; Hashtbl.replace by_name f.Wire.name f.Wire.slot) fields;
-      Hashtbl.replace descriptions name { Wire.by_number; by_name; fields = List.map snd fields; quick = [] }
-    | [Node [Atom "element"; n; Quoted x]] -> Hashtbl.replace elements (atom n) x
-    | [Node [Atom "kind"; n; Quoted x]] -> Hashtbl.replace kinds (atom n) x
+    | [Node (Atom "message" :: Quoted message_name :: l)] -> messages := Names.add message_name { message_name; described_fields = List.map field l } !messages
+    | [Node [Atom "element"; n; Quoted x]] -> elements := (integer n, x) :: !elements
+    | [Node [Atom "kind"; n; Quoted x]] -> kinds := (integer n, x) :: !kinds
     | [Node (Atom "unprintable" :: l)] ->
-      ranges := Array.of_list (List.map (function Node [a; b] -> (atom a, atom b) | _ -> failwith "not a range") l)
+      ranges := Array.of_list (List.map (function Node [a; b] -> (int a, int b) | _ -> failwith "not a range") l)
     | _ -> failwith "not a line of the format");
-  { Onnx_constants.descriptions; elements; kinds; unprintable = !ranges }
+  { formats = !messages; element_numbers = !elements; kind_numbers = !kinds; file_beside;
+    unprintable_characters = tree 0 (Array.length !ranges - 1) }

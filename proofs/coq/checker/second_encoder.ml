@@ -8,7 +8,6 @@ open Reading
 
 let rec bits = function XH -> "1" | XO p -> bits p ^ "0" | XI p -> bits p ^ "1"
 let binary = function Z0 -> "0" | Zpos p -> bits p | Zneg p -> "-" ^ bits p
-let rec natural n = if n = 0 then O else S (natural (n - 1))
 
 let rec truth = function
   | Truth b -> TCon b | Number s -> TVar s | _ -> failwith "not a truth value"
@@ -70,7 +69,7 @@ and of_text = function
 
 let shown bound all names e =
   Hashtbl.reset parts; Buffer.clear line; visited := 0;
-  match encode (natural bound) (guarded all e) names with
+  match encode bound (guarded all e) names with
   | Some (defined, STruth value) ->
     (try
       let defined = of_truth defined in

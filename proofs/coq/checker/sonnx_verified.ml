@@ -7,19 +7,17 @@ let usage = "usage: sonnx-verified [--edition EDITION] MODEL..."
 
 let fail code reason = prerr_endline ("sonnx-verified: " ^ reason); exit code
 
-let escaped = Onnx_nodes.escaped
-
 let rec to_int = function XH -> 1 | XO p -> 2 * to_int p | XI p -> 2 * to_int p + 1
-let nat_of = function N0 -> 0 | Npos p -> to_int p
 
 (* The numbers of constants by serial; those that were read last are kept, because a loop may ask for them at each step. *)
-let recent constants =
-  let kept = Hashtbl.create 8 in
+let recent origins =
+  let places = Hashtbl.create 100 and kept = Hashtbl.create 8 in
+  List.iter (fun (serial, origin) -> Hashtbl.replace places serial origin) origins;
   fun serial ->
     match Hashtbl.find_opt kept serial with
     | Some v -> v
     | None ->
-      let v = (Hashtbl.find constants (nat_of serial)) () in
+      let v = numbers_at (try Hashtbl.find places serial with Not_found -> Nowhere) in
       if Hashtbl.length kept >= 8 then Hashtbl.reset kept;
       Hashtbl.replace kept serial v;
       v
@@ -74,26 +72,52 @@ let verdict = function
   | NotChecked -> "not-checked"
   | Judged v -> (match v with Pass -> "pass" | Fail -> "fail" | Assumed -> "assumed" | Undecided -> "undecided" | NotApplicable -> "not-applicable")
 
-let read_model tables path =
-  let bytes = map_file path in
-  let source = { Onnx_constants.tables; bytes; folder = Some (Filename.dirname path); constants = Hashtbl.create 100; files = Hashtbl.create 10;
-                 others = [] } in
-  try
-    let message = Wire.new_message (Hashtbl.find tables.Onnx_constants.descriptions "onnx.ModelProto") in
-    Wire.read tables.Onnx_constants.descriptions bytes message 0 (Bigarray.Array1.dim bytes) 0;
-    Onnx_model.limited message;
-    (source, Onnx_model.model source message)
-  with Wire.Malformed reason -> raise (Unreadable (Printf.sprintf "%S is not a model: %s" path reason))
+(* The sentence about a file that is not read. *)
+let sentence reason =
+  let at (b : Slice.t) = Printf.sprintf "at byte %d" b.first in
+  match reason with
+  | LongNumber b -> "a number of more than 10 bytes ends " ^ at b
+  | EndsInField b -> "it ends inside a field " ^ at b
+  | BeyondMessage b -> "a field reaches beyond the end of its message " ^ at b
+  | NumberZero b -> "a field has the number 0 " ^ at b
+  | NumberBeyond b -> "a field has a number beyond 2^29 " ^ at b
+  | WireType (wire, b) -> Printf.sprintf "a field has the wire type %d %s" wire (at b)
+  | GroupEnd b -> "the end of a group does not match its start " ^ at b
+  | EndsInList b -> "a list of numbers ends inside one " ^ at b
+  | TooDeep -> Printf.sprintf "it is nested deeper than %d levels" (most_levels - 1)
+  | LongName n -> Printf.sprintf "it has %d bytes in one name, more than the %d allowed" n longest_name
+  | TooMany e -> Printf.sprintf "it has %d %s, more than the %d allowed" e.excess_number e.excess_of e.excess_most
+  | NoGraph -> "it has no graph"
+  | Unfinished -> failwith "the reader did not end"
+
+(* What the file system says of the file of external data at a place beside a model. *)
+let file_beside folder =
+  let known = Hashtbl.create 10 in
+  fun location ->
+    try Hashtbl.find known location with Not_found ->
+      let found =
+        try
+          let base = Unix.realpath folder in
+          let path = Unix.realpath (Filename.concat base location) in
+          let inside = String.length path > String.length base + 1 && String.sub path 0 (String.length base + 1) = (if base = "/" then base else base ^ "/") in
+          let status = Unix.LargeFile.stat path in
+          if (inside || base = "/") && status.Unix.LargeFile.st_kind = Unix.S_REG then
+            Bytes (Z.of_nat (Int64.to_int status.Unix.LargeFile.st_size)) else Unusable
+        with Unix.Unix_error _ | Invalid_argument _ -> Unusable in
+      Hashtbl.replace known location found;
+      found
 
 (* The verdict, a line for each rule that does not hold, and the exit code. *)
 let check_file tables edition name path =
   try
     Budget.of_new_model ();
-    let source, m = read_model tables path in
+    let m, origins = match read_model (tables (file_beside (Filename.dirname path))) (Slice.of_file (map_file path)) with
+      | Done read -> read
+      | Refused reason -> raise (Unreadable (Printf.sprintf "%S is not a model: %s" path (sentence reason))) in
     let in_functions = List.concat_map (fun f -> List.map (fun (_, (x, _)) -> x) f.called) m.functions in
     let e = edition (List.rev_append (List.rev_map (fun n -> n.operator) m.main.nodes) in_functions) in
     if List.length m.functions * List.length m.main.nodes > Budget.most_of_model then raise Budget.Exhausted;
-    let numbers = recent source.Onnx_constants.constants in
+    let numbers = recent origins in
     let found = findings e m (remembered numbers e.about_groups e.about_operands) numbers in
     let has v = List.exists (fun f -> verdict f.says = v) found in
     let overall = match List.find_opt has ["fail"; "not-checked"; "undecided"; "assumed"] with Some v -> v | None -> "pass" in

@@ -142,7 +142,7 @@ def _needed_size(tensor: Tensor) -> str:
     if tensor.element == "string":
         needed, stored = byte_size("int8", tensor.dims), len(tensor.strings)
         return "" if stored == needed else f"another number of strings than the {stored} stored"
-    needed, stored = byte_size(tensor.element or "", tensor.dims), 0 if tensor.data is None else len(tensor.data)
+    needed, stored = byte_size(tensor.element or "", tensor.dims), tensor.data_size
     return "" if stored == needed else f"{_bytes(needed)}, {stored} are stored"
 
 

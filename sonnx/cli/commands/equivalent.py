@@ -10,8 +10,9 @@ from sonnx.base.files import require_empty, say_written
 from sonnx.base.progress import Progress
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
-from sonnx.cli.reports import add_report_arguments, deliver_report, outputs_of
+from sonnx.cli.reports import add_report_arguments, deliver_report, has_format, outputs_of
 from sonnx.equivalence.options import EquivalenceOptions
+from sonnx.report.formats import DRAWN
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +36,8 @@ def equivalent_command(parsed: argparse.Namespace) -> int:
     if parsed.extract is not None:
         require_empty(parsed.extract, "older models")
     with Progress(f"comparing {parsed.model} and {parsed.second}", quiet=parsed.quiet):
-        report = equivalent(parsed.model, parsed.second, **keywords_of(EquivalenceOptions, parsed))
+        options = keywords_of(EquivalenceOptions, parsed)
+        report = equivalent(parsed.model, parsed.second, **options, drawn=has_format(outputs, DRAWN))
     if parsed.witness is not None and report.write_witness(parsed.witness):
         say_written(parsed.witness)
     elif parsed.witness is not None:

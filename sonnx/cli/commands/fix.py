@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import VALUES, fixed_path, require_free, write_whole
+from sonnx.base.files import VALUES, deliver, fixed_path, require_free, write_whole
 from sonnx.base.progress import Progress
 from sonnx.checker.report import STANDARD_INPUT
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
-from sonnx.report.formats import RESULT_FORMATS
+from sonnx.cli.reports import add_format_argument, has_format, outputs_named
 from sonnx.rewriter.options import FixOptions
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--report", type=Path, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
     add("--all", action="store_true", help="print every place that was rewritten, not only the first of each rewrite")
-    add("-f", "--format", choices=RESULT_FORMATS, metavar="FORMAT", default="text",
-        help=f"the format of what is printed: {', '.join(RESULT_FORMATS)}")  # fmt: skip
+    add_format_argument(parser)
     add_budget_arguments(parser)
     parser.set_defaults(command=fix_command)
 
@@ -51,12 +50,13 @@ def fix_command(options: argparse.Namespace) -> int:
     output = None if options.dry_run else options.output or fixed_path(Path(options.model))
     report = None if options.dry_run else options.report
     require_free(Path(options.model), [path for path in (output, report) if path is not None], options.force)
+    outputs = outputs_named(options.format, None, *([] if piped else [options.model]))
     with Progress(f"rewriting {options.model}", quiet=options.quiet):
         source = sys.stdin.buffer.read() if piped else options.model
         called = STANDARD_INPUT if piped else options.model
         name = "" if output is None else f"{output.name}{VALUES}"
         result = fix(source, **keywords_of(FixOptions, options), name=called, values_file=name)
-    recorded, values = report is not None or options.format == "json", result.values
+    recorded, values = report is not None or has_format(outputs, {"json"}), result.values
     record = result.to_json(None if output is None else str(output)) if recorded else ""
     if output is not None:
         if values is not None:
@@ -64,10 +64,11 @@ def fix_command(options: argparse.Namespace) -> int:
         result.write(output)
     if report is not None:
         write_whole(report, record)
-    if options.format == "text":
-        sys.stdout.write(result.to_text(every_place=options.all) + _written(output, result))
-    else:
-        sys.stdout.write(record if options.format == "json" else result.to_format(options.format))
+    for form, file in outputs:
+        if form == "text":
+            deliver(result.to_text(every_place=options.all) + _written(output, result), file)
+        else:
+            deliver(record if form == "json" else result.to_format(form), file)
     return result.after.exit_code()
 
 

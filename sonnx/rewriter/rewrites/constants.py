@@ -164,19 +164,24 @@ MAX_FOLDED_ELEMENTS = 1 << 20
 """A larger result is not computed."""
 
 
+NOT_CORRECTED = ("X-type", "scale-scalar", "zero-point-shape", "no-blocks", "default-axis")
+"""The rules about DequantizeLinear for which a node of a constant has no other form."""
+
+
 @rewrite("folded-constant", Trigger.RULE_SELECTED)
 def folded_constant(site: Site) -> Replacement | None:
     """No node: its outputs are constants, as the reference executor computes them.
 
     Its definitions are exact or round correctly, so that the constants are the values of the profile.  A node that
-    makes numbers of quantized ones stays, because its constants are larger than what they are made of.
+    makes numbers of quantized ones stays where the profile has it, because its constants are larger than what they are
+    made of.
     """
     node = site.node
     inputs = [site.constants[name] for name in dict.fromkeys(node.inputs) if name in site.constants]
     all_constant = len(inputs) == len(set(node.inputs)) > 0
     if not all_constant or not site.in_standard_domain or next(subgraphs(node), None) is not None:
         return None
-    if node.operator == OperatorName.DEQUANTIZE_LINEAR:
+    if node.operator == OperatorName.DEQUANTIZE_LINEAR and not site.failing_of(*NOT_CORRECTED):
         return None
     found = _exact_result(site, inputs)
     if found is None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import isfinite, prod
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from sonnx.model.ir import Tensor
-from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence, attribute, with_attributes
 from sonnx.rewriter.operator_names import OperatorName
@@ -130,40 +127,3 @@ def repeated_channels(site: Site) -> Replacement | None:
     node = replace(site.node, inputs=(wide, *site.node.inputs[1:]))
     sequence.nodes.append(with_attributes(node, {"group": attribute("group", "int", weights[0])}))
     return sequence.replacement(f"{descriptions.call(site.node)}, group={group}", f"each channel {times} times")
-
-
-# ------------------------------------------------------------------ estimators
-
-
-@rewrite("linear-estimator", Trigger.RULE_FAILS)
-def linear_estimator(site: Site) -> Replacement | None:
-    """LinearRegressor of ai.onnx.ml: Gemm with the coefficients, as a sum that is rounded once."""
-    shape, element, written = site.shape(0), site.element_type(0) or "", site.attributes
-    values = {name: each.value for name, each in written.items() if not each.reference}
-    targets, coefficients = values.get("targets", 1), values.get("coefficients")
-    if shape is None or len(shape) != 2 or element != "float" or len(values) < len(written):
-        return None
-    if (
-        values.get("post_transform", "NONE") != "NONE"
-        or type(targets) is not int
-        or not isinstance(coefficients, tuple)
-    ):
-        return None
-    if targets < 1 or len(coefficients) != targets * shape[1]:
-        return None
-    intercepts = values.get("intercepts") or (0.0,) * targets
-    if not isinstance(intercepts, tuple) or len(intercepts) != targets:
-        return None
-    sequence, result = NodeSequence(site.node.outputs[0], site.operator_set), (shape[0], targets)
-    matrix = _array(coefficients, element).reshape(targets, shape[1]).T
-    weights = sequence.constant("coefficients", element, matrix, matrix.shape)
-    bias = sequence.constant("intercepts", element, _array(intercepts, element), result)
-    gemm = {"transA": 0, "transB": 0}
-    sequence.add(OperatorName.GEMM, (site.node.inputs[0], weights, bias), sequence.output, **gemm)
-    factors = {name: attribute(name, "float", 1.0) for name in ("alpha", "beta")}
-    sequence.nodes[-1] = with_attributes(sequence.nodes[-1], factors)
-    return sequence.replacement(descriptions.call(site.node), "Gemm with the coefficients")
-
-
-def _array(numbers: Sequence[Any], element: str) -> Array:
-    return np.array(numbers).astype(ELEMENTS[element])

@@ -1,0 +1,146 @@
+"""A suite that is being made: what an interrupted run leaves is a suite, and the run can be continued."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sonnx.api.suites import describe_suite
+from sonnx.base.errors import BadInput, Unfinished, UsageError
+from sonnx.cli.main import run
+from sonnx.profile.definitions import OperatorDefinition
+from sonnx.suite.archive import read_suite
+from sonnx.suite.making import JOURNAL, Keep, MakeOperators, make_operators, make_suite
+from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.runs import run_suite
+
+OPERATORS = ("Constant", "Shape")
+OPTIONS = MakeOptions(operator=OPERATORS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "suite"
+    make_suite(folder, OPTIONS)
+    return folder
+
+
+def stopped_after(number: int, error: BaseException) -> MakeOperators:
+    """Operators are made until some are whole; then an error comes."""
+
+    def make(chosen: Sequence[OperatorDefinition], options: MakeOptions, keep: Keep) -> None:
+        make_operators(chosen[:number], options, keep)
+        raise error
+
+    return make
+
+
+def interrupted(folder: Path, error: BaseException | None = None) -> None:
+    """Make one of two operators."""
+    with pytest.raises(BaseException):  # noqa: B017  (an interrupt, too)
+        make_suite(folder, OPTIONS, stopped_after(1, error or KeyboardInterrupt()))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_an_interrupted_run_leaves_a_suite_that_says_what_it_lacks(tmp_path: Path) -> None:
+    folder = tmp_path / "suite"
+    interrupted(folder)
+    assert read_suite(folder).unfinished == ("Shape",)
+    assert (
+        describe_suite(folder).exit_code,
+        run(["suite", "report", str(folder), "--output", str(tmp_path / "r")]),
+    ) == (3, 3)
+    assert "Shape" in (tmp_path / "r").read_text()
+    ran = run_suite(folder, RunOptions(runtime="reference"))
+    assert [*ran.operators] == ["Constant"]
+    assert ran.problems == ("Shape.zip is not made: sonnx suite make --resume makes it",)
+    assert ran.exit_code in (1, 3)
+
+
+def test_a_run_that_is_continued_gives_the_files_of_one_that_was_not_interrupted(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "suite"
+    interrupted(folder)
+    made = list[str]()
+
+    def make(chosen: Sequence[OperatorDefinition], options: MakeOptions, keep: Keep) -> None:
+        made.extend(described.name for described in chosen)
+        make_operators(chosen, options, keep)
+
+    make_suite(folder, MakeOptions(operator=OPERATORS, resume=True, jobs=3), make)
+    assert made == ["Shape"]
+    assert contents(folder) == contents(whole)
+    assert not describe_suite(folder).unfinished
+
+
+@pytest.mark.parametrize("damage", ["archive", "journal", "archive without a line"])
+def test_an_operator_that_is_not_whole_is_made_again(whole: Path, tmp_path: Path, damage: str) -> None:
+    """The process may be killed between two files."""
+    folder = tmp_path / "suite"
+    interrupted(folder)
+    lines = (folder / JOURNAL).read_bytes().splitlines(keepends=True)
+    if damage == "archive":
+        (folder / "Constant.zip").write_bytes(b"PK")
+    elif damage == "journal":
+        (folder / JOURNAL).write_bytes(lines[0] + json.dumps({"set": {"Constant": {"parts": 1}}}).encode() + b"\n")
+    else:
+        (folder / JOURNAL).write_bytes(lines[0] + lines[1][:50])
+        (folder / "Shape.zip").write_bytes((whole / "Shape.zip").read_bytes())
+        assert describe_suite(folder).unfinished == ("Shape",)
+    make_suite(folder, MakeOptions(operator=OPERATORS, resume=True))
+    assert contents(folder) == contents(whole)
+
+
+def test_a_folder_of_another_run_is_not_continued(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "suite"
+    interrupted(folder)
+    with pytest.raises(BadInput, match="was written for another set of operators or options"):
+        make_suite(folder, MakeOptions(operator=OPERATORS, resume=True, pairs=True))
+    with pytest.raises(UsageError, match="is not empty"):
+        make_suite(folder, OPTIONS)
+    with pytest.raises(UsageError, match="no run that was interrupted made it"):
+        make_suite(whole, MakeOptions(operator=OPERATORS, resume=True))
+    assert read_suite(folder).unfinished == ("Shape",)
+    assert run(["suite", "make", "--operator", "Constant", "--resume", str(tmp_path / "new"), "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_process_that_ends_leaves_what_the_others_made(tmp_path: Path) -> None:
+    folder = tmp_path / "suite"
+    with pytest.raises(Unfinished, match=r"Shape was not made; the folder has 1 of 2 operators, and --resume makes"):
+        make_suite(folder, OPTIONS, stopped_after(1, Unfinished("Shape was not made")))
+    assert read_suite(folder).unfinished == ("Shape",)
+
+
+def test_a_run_that_made_nothing_leaves_nothing(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for folder in (tmp_path / "new", empty):
+        with pytest.raises(KeyboardInterrupt):
+            make_suite(folder, OPTIONS, stopped_after(0, KeyboardInterrupt()))
+    assert [*tmp_path.iterdir()] == [empty]
+    assert not [*empty.iterdir()]
+
+
+def test_suites_of_an_older_format_are_named(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Suites of format 1 say nothing of sizes; they were refused with an error of the decoder."""
+    text = (whole / "suite.json").read_text("utf-8")
+    for changed, said in (
+        (text.replace('"format": 2', '"format": 1'), "is of format 1, and this version of sonnx reads format 2"),
+        (text.replace('"format": 2', '"format": 3'), "is of format 3, and this version of sonnx reads format 2"),
+        (text.replace('"format": 2,', ""), "is of no format, and this version of sonnx reads format 2"),
+        (text.replace('"hypotheses"', '"assumptions"'), "is not the description of a suite"),
+        (text[:100], "is not the description of a suite"),
+    ):
+        (tmp_path / "suite.json").write_text(changed, "utf-8")
+        assert run(["suite", "run", str(tmp_path)]) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert len(error.splitlines()) == 1
