@@ -1,5 +1,5 @@
 (* What the main theorems assume; assumptions.toml has what they may. *)
-From Sonnx Require Import completion correctness lengths_first rounding operands factors collected_sums indices theorems safety wire_theorems message_theorems file_theorems.
+From Sonnx Require Import completion correctness lengths_first rounding differences operands factors collected_sums indices theorems safety wire_theorems message_theorems file_theorems.
 Print Assumptions eval_le.
 Print Assumptions complete_same.
 Print Assumptions decided_survives.
@@ -18,6 +18,13 @@ Print Assumptions flushed_rounds.
 Print Assumptions error_of_float_sum.
 Print Assumptions error_of_cast.
 Print Assumptions growth_outweighed.
+Print Assumptions rectifier_right.
+Print Assumptions rectifier_left.
+Print Assumptions quotient_difference.
+Print Assumptions off_centre.
+Print Assumptions around_reference.
+Print Assumptions side_of_neuron.
+Print Assumptions two_sides.
 Print Assumptions error_of_collected_sum.
 Print Assumptions error_of_collected_sum_of_depth.
 Print Assumptions error_of_flushed_collected_sum.

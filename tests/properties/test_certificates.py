@@ -138,8 +138,8 @@ def test_bounds_of_a_chain_contain_what_is_computed(seed: int) -> None:
             atom = {index: Fraction(c) for index, c in enumerate(row) if c}
             reached, size = (exact @ row).min(), 1 + abs(least)
             below = Fraction(float(least - error)) - Fraction(size) / 2**13
-            assert checker.excluded(integers, known, box, [[(atom, below)]])
-            assert not checker.excluded(integers, known, box, [[(atom, Fraction(reached))]])
+            assert checker.excluded(integers, known, box, [[(atom, below)]], [{}])
+            assert not checker.excluded(integers, known, box, [[(atom, Fraction(reached))]], [{}])
 
 
 def test_roundings_of_long_sums_are_in_the_error() -> None:
