@@ -114,6 +114,7 @@ definition-mutants: $(VENV)/installed
 FORMAL := build/formal
 RANDOM_MODELS ?= 200
 DAMAGED_FILES ?= 2000
+REWRITTEN_FILES ?= 1000
 formal: $(VENV)/installed
 	rm -rf $(FORMAL)
 	mkdir -p $(FORMAL)
@@ -130,6 +131,7 @@ formal: $(VENV)/installed
 	cd $(FORMAL) && ocamlopt -w -a slice.ml budget.ml evaluator.ml reading.ml second_encoder.ml -o second_encoder
 	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --random $(RANDOM_MODELS)
 	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --damaged $(DAMAGED_FILES)
+	$(BIN)/python -m tests.support.verified_check $(FORMAL)/sonnx-verified --rewritten $(REWRITTEN_FILES)
 
 # The terms that the prover makes of the rules, compared with those of the translation extracted by `make formal`.
 formal-terms: $(VENV)/installed

@@ -3,9 +3,9 @@
     python -m benchmarks.deep [--only NAME] [--samples 100] [--peer PYTHON]
 
 Random weights of seed 0; the hypotheses ieee-any.  The observed error is that of onnxruntime at two levels from the
-ideal value at the centre, a sampled width that of its outputs at random corners of the box.  "within" is how many times what
-the hypotheses allow the error may be (`sonnx.bounds.attained`).  PYTHON has auto_LiRPA, onnx2torch and torch; its widths
-are those of ideal ranges in float32, without a claim about roundings.  Without a box of some width, CROWN has no width.
+ideal value at the centre, a sampled width that of its outputs at random corners of the box.  "within" is how many
+times what the hypotheses allow the error may be (`sonnx.bounds.attained`).  PYTHON has auto_LiRPA, onnx2torch and
+torch; its widths are those of ideal ranges in float32, without a claim about roundings; at a point there is no width.
 """
 
 from __future__ import annotations
@@ -63,8 +63,9 @@ def measured(proto, radius, samples, peer):
         corners.append(sessions[1].run(None, {"x": corner})[0])
     sampled = f"{float(np.ptp(corners, axis=0).max()):.2g}" if corners else ""
     return [
-        f"{value.error.max():.2g}", f"{(value.high - value.low).max():.2g}", "" if share is None else f"{1 / share:.2g}",
-        f"{observed:.2g}", sampled, crown(proto, x, radius, peer), f"{spent:.1f}",
+        f"{value.error.max():.2g}", f"{(value.high - value.low).max():.2g}",
+        "" if share is None else f"{1 / share:.2g}", f"{observed:.2g}", sampled,
+        crown(proto, x, radius, peer), f"{spent:.1f}",
     ]  # fmt: skip
 
 

@@ -41,6 +41,7 @@ CONTENTS = {
         "verdicts",
         "reports",
         "fix",
+        "fix-gallery",
         "deviations",
         "tailoring",
         "audit",

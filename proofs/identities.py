@@ -109,6 +109,36 @@ def equal_branches(extra: int = 0) -> Obligations:
     yield Obligation("a choice", (x == y,), z3.If(condition, computed(x), computed(y + extra)) == computed(x))
 
 
+def limited(extra: int = 0) -> Obligations:
+    """Limits beyond which a non-decreasing function gives integers that end there anyway change no integer."""
+    x, low, high = z3.Reals("x low high")
+    least, most = z3.Ints("least most")
+    whole = z3.Function("whole", z3.RealSort(), z3.IntSort())
+
+    def ended(integer: Any) -> Any:
+        return z3.If(integer < least, least, z3.If(integer > most, most, integer))
+
+    known = (
+        least <= most, z3.Implies(x < low, whole(x) <= whole(low)), z3.Implies(x > high, whole(high) <= whole(x)),
+        whole(low) <= least + extra, whole(high) >= most,
+    )  # fmt: skip
+    clipped = z3.If(x < low, low, z3.If(x > high, high, x))
+    yield Obligation("a limited number", known, ended(whole(clipped)) == ended(whole(x)))
+
+
+def narrowed(extra: int = 0) -> Obligations:
+    """Of numbers that are a quantum apart the nearest one is within half a quantum, one that is cut off within one."""
+    x, b, quantum = z3.Reals("x b quantum")
+
+    def distance(number: Any) -> Any:
+        return z3.If(x < number, number - x, x - number)
+
+    nearest = (quantum > 0, distance(b) <= distance(b + quantum), distance(b) <= distance(b - quantum))
+    yield Obligation("the nearest number", nearest, (2 + extra) * distance(b) <= quantum)
+    yield Obligation("a number that is cut off", (quantum > 0, b <= x, x < b + quantum),
+                     (1 + extra) * distance(b) <= quantum)  # fmt: skip
+
+
 STATED: list[tuple[str, str, str, Callable[..., Obligations], str]] = [
     ("unmoved", "A movement that leaves every element at its place changes nothing, whatever the extents are.",
      "y[i] = x[0 + 1 i],  y[i] = x[i - 0],  n ⊔ 1 = n", unmoved, "another element"),
@@ -121,9 +151,13 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], str]] = [
      "(x ⊔ y) ⊔ z = x ⊔ (y ⊔ z),  x ⊔ y = y ⊔ x", regrouped, "another operation"),
     ("equal-branches", "A choice between equal functions of equal values is the function.",
      "(c ? f(x) : f(y)) = f(x) where x = y", equal_branches, "another value"),
+    ("limited", "Limits within which the integers of a scale end change no integer.",
+     "Q(min(max(x, l), h)) = Q(x) where Q(l) is the least integer and Q(h) the greatest", limited, "one integer more"),
+    ("narrowed", "The nearest of numbers that are a quantum apart is within half a quantum.",
+     "|x - b| ≤ q / 2", narrowed, "less than half a quantum"),
 ]  # fmt: skip
 
-OVER_REALS = {"conversion", "equal-branches", "same-operand"}
+OVER_REALS = {"conversion", "equal-branches", "limited", "narrowed", "same-operand"}
 """Theorems with variables that are real numbers."""
 
 

@@ -9,7 +9,7 @@ from sonnx.equivalence.axioms import axioms
 
 PAGE = Path("docs/equivalence.md")
 HEAD = "| axiom | level | theorem | example |"
-LEVELS = {"exact": "bits", "real": "reals"}
+LEVELS = {"exact": "bits", "real": "reals", "narrowing": "narrowing"}
 
 
 def rows() -> Iterator[str]:

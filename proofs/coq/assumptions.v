@@ -1,5 +1,5 @@
 (* What the main theorems assume; assumptions.toml has what they may. *)
-From Sonnx Require Import completion correctness lengths_first rounding operands factors collected_sums indices theorems safety wire_theorems message_theorems.
+From Sonnx Require Import completion correctness lengths_first rounding operands factors collected_sums indices theorems safety wire_theorems message_theorems file_theorems.
 Print Assumptions eval_le.
 Print Assumptions complete_same.
 Print Assumptions decided_survives.
@@ -42,4 +42,5 @@ Print Assumptions read_write.
 Print Assumptions every_byte_once.
 Print Assumptions messages_merge.
 Print Assumptions reading_ends.
+Print Assumptions a_model_or_a_reason.
 Print Assumptions example_is_read.

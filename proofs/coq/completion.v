@@ -451,34 +451,13 @@ Theorem decided_survives e known' names v : (forall x, le (known' x) (names x)) 
 Proof. intros N <- K. symmetry. apply known_le; auto using eval_le. Qed.
 
 (* The verdict on completed facts. *)
-Definition decide_completed (r : rule) (known names : environment) : verdict :=
-  let judged :=
-    match complete (demand r) known names with
-    | VBool false => Fail
-    | VBool true =>
-        match over r with
-        | None => Pass
-        | Some list => match complete list known names with VList [] => NotApplicable | _ => Pass end
-        end
-    | VUnknown c _ => of_unknown c
-    | _ => Undecided
-    end in
-  match applies r with
-  | None => judged
-  | Some condition =>
-      match complete condition known names with
-      | VBool true => judged
-      | VBool false => NotApplicable
-      | VUnknown c _ => of_unknown c
-      | _ => Undecided
-      end
-  end.
+Definition decide_completed (r : rule) (known names : environment) : verdict := decide_by (fun e => complete e known names) r.
 
 (* A rule that fails, fails in every completion. *)
 Theorem fail_survives r known names : (forall x, le (known x) (names x)) ->
   decide r known = Fail -> decide_completed r known names = Fail.
 Proof.
-  intros N. unfold decide, decide_completed.
+  intros N. unfold decide, decide_completed, decide_by.
   assert (eval (demand r) known = VBool false -> complete (demand r) known names = VBool false) as D
     by (intros E; eapply decided_survives; eauto).
   destruct (applies r) as [c|].
@@ -495,7 +474,7 @@ Theorem pass_survives r known names : (forall x, le (known x) (names x)) -> deci
   complete (demand r) known names = VBool true /\
   (decide_completed r known names = Pass \/ decide_completed r known names = NotApplicable).
 Proof.
-  intros N. unfold decide, decide_completed.
+  intros N. unfold decide, decide_completed, decide_by.
   assert (eval (demand r) known = VBool true -> complete (demand r) known names = VBool true) as D
     by (intros E; eapply decided_survives; eauto).
   assert (forall v w : verdict, match over r with None => Pass
@@ -512,7 +491,7 @@ Qed.
 Theorem not_applicable_survives r known names : (forall x, le (known x) (names x)) ->
   decide r known = NotApplicable -> decide_completed r known names = NotApplicable.
 Proof.
-  intros N. unfold decide, decide_completed.
+  intros N. unfold decide, decide_completed, decide_by.
   assert (match eval (demand r) known with VBool false => Fail | VBool true => match over r with None => Pass
       | Some l => match eval l known with VList [] => NotApplicable | _ => Pass end end
     | VUnknown c _ => of_unknown c | _ => Undecided end = NotApplicable ->

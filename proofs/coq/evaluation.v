@@ -262,14 +262,14 @@ Definition of_unknown (c : cause) : verdict := match c with RunTime => Assumed |
 
 (* "Where [when] is false the verdict is not-applicable ...  An outermost all(...) over an empty list is also
    not-applicable, never a pass." *)
-Definition decide (r : rule) (names : environment) : verdict :=
+Definition decide_by (value_of : expr -> value) (r : rule) : verdict :=
   let judged :=
-    match eval (demand r) names with
+    match value_of (demand r) with
     | VBool false => Fail
     | VBool true =>
         match over r with
         | None => Pass
-        | Some list => match eval list names with VList [] => NotApplicable | _ => Pass end
+        | Some list => match value_of list with VList [] => NotApplicable | _ => Pass end
         end
     | VUnknown c _ => of_unknown c
     | _ => Undecided
@@ -277,13 +277,14 @@ Definition decide (r : rule) (names : environment) : verdict :=
   match applies r with
   | None => judged
   | Some condition =>
-      match eval condition names with
+      match value_of condition with
       | VBool true => judged
       | VBool false => NotApplicable
       | VUnknown c _ => of_unknown c
       | _ => Undecided
       end
   end.
+Definition decide (r : rule) (names : environment) : verdict := decide_by (fun e => eval e names) r.
 
 (* The rules about a call in their order: one that relies on a rule that fails or is undecided is undecided, unless it
    does not apply.  [open] has the slugs of these. *)

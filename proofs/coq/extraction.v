@@ -39,6 +39,8 @@ Extract Inlined Constant Nat.div => "(fun n m -> if m = 0 then 0 else n / m)".
 Extract Inlined Constant Init.Nat.div => "(fun n m -> if m = 0 then 0 else n / m)".
 Extract Inlined Constant Nat.modulo => "(fun n m -> if m = 0 then n else n mod m)".
 Extract Inlined Constant Init.Nat.modulo => "(fun n m -> if m = 0 then n else n mod m)".
+Extract Inlined Constant Nat.min => "(fun (n : int) m -> if n < m then n else m)".
+Extract Inlined Constant Init.Nat.min => "(fun (n : int) m -> if n < m then n else m)".
 Extract Inlined Constant Nat.max => "(fun (n : int) m -> if n < m then m else n)".
 Extract Inlined Constant Init.Nat.max => "(fun (n : int) m -> if n < m then m else n)".
 Extract Inlined Constant Nat.eqb => "(fun (n : int) m -> n = m)".

@@ -14,6 +14,9 @@ Definition every (test : nat -> bool) (b : bytes) : bool := forallb test b.
 Definition text_of (b : bytes) : string := string_of_list_ascii (map ascii_of_nat b).
 Definition bytes_of (s : string) : bytes := map nat_of_ascii (list_ascii_of_string s).
 
+(* How many of which parts a file has that may have fewer. *)
+Record excess := { excess_number : nat; excess_of : string; excess_most : nat }.
+
 (* Why a file is not read; most reasons have the bytes from the place where it was found. *)
 Inductive reason :=
 | LongNumber (b : bytes)
@@ -26,7 +29,7 @@ Inductive reason :=
 | EndsInList (b : bytes)
 | TooDeep
 | LongName (length : nat)
-| TooMany (number : nat) (what : string) (most : nat)
+| TooMany (parts : excess)
 | NoGraph
 | Unfinished.                       (* never: `reading_ends` *)
 

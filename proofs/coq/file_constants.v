@@ -128,7 +128,7 @@ End Each.
 (* Bytes of an entry of a typed field in the layout of raw_data, and the numbers that it can hold. *)
 Definition entry_ranges : list (string * (nat * (Z * Z))) :=
   [("int8", (1, (-128, 127)%Z)); ("int16", (2, (-32768, 32767)%Z)); ("int32", (4, (-2147483648, 2147483647)%Z));
-   ("int64", (8, (-9223372036854775808, 9223372036854775807)%Z)); ("uint32", (4, (0, 4294967295)%Z)); ("uint16", (2, (0, 65535)%Z));
+   ("int64", (8, (-9223372036854775808, 9223372036854775807)%Z)); ("uint64", (8, (0, 18446744073709551615)%Z)); ("uint32", (4, (0, 4294967295)%Z)); ("uint16", (2, (0, 65535)%Z));
    ("float16", (2, (0, 65535)%Z)); ("bfloat16", (2, (0, 65535)%Z)); ("bool", (1, (0, 1)%Z)); ("float6e2m3", (1, (0, 63)%Z));
    ("float6e3m2", (1, (0, 63)%Z))].
 Definition entry_range (element : string) : nat * (Z * Z) :=

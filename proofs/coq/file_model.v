@@ -96,4 +96,4 @@ Definition model_at (t : tables) (m : message) : reading (model * list (N * orig
 
 (* The model of a file, and where the numbers of its constants are; or the reason why there is none. *)
 Definition read_model (t : tables) (b : bytes) : reading (model * list (N * origin))%type :=
-  next (read_file (formats t) b) (fun m => match refusal m with Some r => Refused r | None => model_at t m end).
+  next (read_file (formats t) b) (fun m => match refusal m with Some parts => Refused (TooMany parts) | None => model_at t m end).

@@ -192,7 +192,7 @@ Fixpoint over_messages {A} (f : A -> message -> A) (m : message) (a : A) : A :=
   end.
 
 (* The limits on the parts of a file: docs/threat-model.md. *)
-Record totals := { nodes_in_all : nat; values_in_all : nat; graphs_in_all : nat; entries_in_all : nat; beyond_limit : option reason }.
+Record totals := { nodes_in_all : nat; values_in_all : nat; graphs_in_all : nat; entries_in_all : nat; beyond_limit : option excess }.
 Definition most_nodes : nat := N.to_nat 200000.
 Definition most_values : nat := N.to_nat 250000.
 Definition most_graphs : nat := N.to_nat 5000.
@@ -226,8 +226,9 @@ Definition plus (t : totals) (what : counted) (n : nat) : totals :=
   | Entries => {| nodes_in_all := nodes_in_all t; values_in_all := values_in_all t; graphs_in_all := graphs_in_all t;
                   entries_in_all := entries_in_all t + n; beyond_limit := beyond_limit t |}
   end.
-Definition over (what : string) (n most : nat) : option reason := if most <? n then Some (TooMany n what most) else None.
-Definition first_reason (a b : option reason) : option reason := match a with Some r => Some r | None => b end.
+Definition over (what : string) (n most : nat) : option excess :=
+  if most <? n then Some {| excess_number := n; excess_of := what; excess_most := most |} else None.
+Definition first_excess (a b : option excess) : option excess := match a with Some r => Some r | None => b end.
 Definition count_items (l : list item) : nat := fold_left (fun n _ => S n) l 0.
 (* A packed list of numbers counts its bytes. *)
 Definition count_numbers (l : list item) : nat := fold_left (fun n i => match i with Packed b => n + byte_count b | _ => S n end) l 0.
@@ -244,24 +245,23 @@ Definition count_in (t : totals) (m : message) : totals :=
     else if String.eqb name "onnx.TensorProto" || String.eqb name "onnx.SparseTensorProto"
       then over "dimensions" (count_numbers (items "dims" m)) most_parts
     else None in
-  match first_reason (beyond_limit t) r with
+  match first_excess (beyond_limit t) r with
   | None => counted
   | r => {| nodes_in_all := nodes_in_all counted; values_in_all := values_in_all counted; graphs_in_all := graphs_in_all counted;
             entries_in_all := entries_in_all counted; beyond_limit := r |}
   end.
 
-(* The greatest number of graphs around a message. *)
+(* The greatest number of graphs in each other. *)
 Fixpoint graph_levels (level : nat) (m : message) (most : nat) : nat :=
   match m with Message d l unknown undefined =>
-    let inside := if String.eqb (message_name d) "onnx.GraphProto" then S level else level in
+    let here := if String.eqb (message_name d) "onnx.GraphProto" then S level else level in
     fold_left (fun most p => fold_left (fun most i =>
-        match i with Nested deeper => graph_levels inside deeper most | _ => most end) (snd p) most) l (Nat.max level most)
+        match i with Nested inside => graph_levels here inside most | _ => most end) (snd p) most) l (Nat.max here most)
   end.
-Definition refusal (m : message) : option reason :=
+Definition refusal (m : message) : option excess :=
   let t := over_messages count_in m {| nodes_in_all := 0; values_in_all := 0; graphs_in_all := 0; entries_in_all := 0; beyond_limit := None |} in
   let levels :=
-    if (graphs_in_all t =? 0) || (graph_levels 0 m 0 <=? most_nested) then None
-    else Some (TooMany (S most_nested) "levels of nested graphs" most_nested) in
-  fold_left first_reason
+    if graphs_in_all t =? 0 then None else over "levels of nested graphs" (Nat.min (graph_levels 0 m 0) (S most_nested)) most_nested in
+  fold_left first_excess
     [levels; over "nodes" (nodes_in_all t) most_nodes; over "values" (values_in_all t) most_values; over "graphs" (graphs_in_all t) most_graphs;
      over "entries" (entries_in_all t) most_entries] (beyond_limit t).

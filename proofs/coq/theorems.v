@@ -152,7 +152,7 @@ Theorem decided_goal_ok : forall rules c g names, call_fits c names -> decided_g
 Proof.
   intros rules c g names C H; destruct (search_ok fuel) as [R [D Q]]; destruct g; cbn [decided_goal means] in *.
   - destruct (rule_named rules rule) as [r |]; [| discriminate]; exists r; split; [reflexivity |]; intros Hy.
-    pose proof (context_fits c names _ C Hy) as F; apply andb_prop in H; destruct H as [B H]; unfold has_verdict, decide.
+    pose proof (context_fits c names _ C Hy) as F; apply andb_prop in H; destruct H as [B H]; unfold has_verdict, decide, decide_by.
     assert (J : (exists b, eval (demand r) names = VBool b) -> forall v, (match eval (demand r) names with
       | VBool true => match over r with None => Pass | Some list => match eval list names with VList [] => NotApplicable | _ => Pass end end
       | VBool false => Fail | VUnknown c _ => of_unknown c | _ => Undecided end) = v -> v = Pass \/ v = Fail \/ v = NotApplicable).

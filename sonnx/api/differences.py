@@ -29,7 +29,7 @@ def equivalent(first: Source, second: Source, options: EquivalenceOptions) -> Eq
     sides = _sides(first, second, options)
     comparison = compare_sides(*sides, options)
     return EquivalenceReport(
-        comparison.result, options.identical, options.sizes_as_given, comparison.inputs,
+        comparison.result, options.identical, options.sizes_as_given, options.narrowings_as_listed, comparison.inputs,
         tuple([_written(model) for model in comparison.open_models or ()]),
         PairedGraphs.of(*sides, options) if options.drawn else None,
     )  # fmt: skip

@@ -317,6 +317,7 @@ def bound_model(
         tuple(decisions), box,
         shares(final[outputs[0]]) if outputs and outputs[0] in final else (),
         coarse=tuple(dict.fromkeys(run.domain.coarse)),
+        not_run=tuple(dict.fromkeys(run.domain.not_run)),
         attained=analyser.attained(box, final[outputs[0]]) if outputs and outputs[0] in final else None,
     )  # fmt: skip
 

@@ -102,6 +102,8 @@ class BoundsDomain:
         self.conditions: list[Condition] = []
         self.refined: dict[int, Value] = {}
         self.origins: dict[int, int | None] = {}
+        self.not_run: list[str] = []
+        """The nodes whose form of the operator was not run in the runtime that the hypotheses are about."""
         self.rows = self.work = 0
         self.coarse: list[str] = []
         """The values that keep their forward errors, because their rows are too many numbers."""
@@ -200,6 +202,8 @@ class BoundsDomain:
         if reading:
             why = f"{node}: not bounded under the hypotheses {self.hypotheses.name}: {reading}"
             return [output and replace(output, unbounded=why) for output in outputs]
+        if not self.hypotheses.readings.was_run(application):
+            self.not_run.append(node)
         if operands and operands[0] is None:
             raise NotBounded(f"{node}: its first input is left out")
         exact = None if operator is None else _exact(operator, application, operands, outputs)

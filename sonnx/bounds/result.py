@@ -288,6 +288,10 @@ class Bounds(SecondResult, frozen=True, eq=False):
     """The share of the largest error of the first output that roundings reach in a run at the centre of the box, each
     as large as the hypotheses allow and in the direction that moves the output most; null where there is no such run.
     """
+    not_run: tuple[str, ...] = ()
+    """The nodes whose form of the operator was not run in the runtime that the hypotheses are about: that it reads them
+    as they are defined is assumed.
+    """
     coarse: tuple[str, ...] = ()
     """The values that keep their forward errors, because the adjoint pass would follow too many numbers."""
     files: Mapping[str, Sha256] = {}

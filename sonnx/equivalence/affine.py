@@ -16,7 +16,6 @@ from sonnx.equivalence import constants
 from sonnx.equivalence.constants import Real
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.broadcasting import AXIS_ATTRIBUTES
-from sonnx.numerics.formats import Array
 from sonnx.operators import operator_facts
 
 
@@ -85,9 +84,9 @@ class Forms:
         affine = builder.build(self, term) if builder is not None and term.is_float and complete else None
         return affine or atom(term)
 
-    def real(self, array: Array) -> Real:
+    def real(self, constant: Term) -> Real:
         """The numbers of a constant."""
-        return constants.leaf(self.store, array)
+        return constants.leaf_of(self.store, constant)
 
 
 class _Builder(NamedTuple):

@@ -19,6 +19,7 @@ from sonnx.equivalence.affine import (
     broadcasts_along_axis,
 )
 from sonnx.equivalence.constants import Real
+from sonnx.equivalence.narrowings import below_narrowed
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.formats import Array
 
@@ -34,11 +35,17 @@ def has_form(operator: str) -> bool:
     return operator in BUILDERS
 
 
-def _finite(term: Term | None) -> Array | None:
-    """The value of a finite floating-point constant."""
+def _finite(term: Term | None) -> Term | None:
+    """A finite floating-point constant; None for another term."""
     if term is None or term.array is None or not term.is_float:
         return None
-    return term.array if bool(np.isfinite(term.array.astype(np.float64)).all()) else None
+    return term if bool(np.isfinite(term.array.astype(np.float64)).all()) else None
+
+
+def _finite_array(term: Term | None) -> Array | None:
+    """The value of a finite floating-point constant."""
+    constant = _finite(term)
+    return None if constant is None else constant.array
 
 
 def _operand(forms: Forms, term: Term | None, shape: tuple[int, ...] | None, rank: int | None) -> Affine | None:
@@ -150,7 +157,12 @@ def _mul(forms: Forms, term: Term) -> Affine | None:
 def _div(forms: Forms, term: Term) -> Affine | None:
     dividend, constant = term.inputs
     divisor = _finite(constant)
-    if divisor is None or not divisor.astype(np.float64).all() or (term.shape is None and not _unstretched(term)):
+    if (
+        divisor is None
+        or divisor.array is None
+        or not divisor.array.astype(np.float64).all()
+        or (term.shape is None and not _unstretched(term))
+    ):
         return None
     return _times(forms, term, dividend, constants.inverse(forms.real(divisor).least()))
 
@@ -214,7 +226,9 @@ def _normalization(forms: Forms, term: Term) -> Affine | None:
         return None
     rank = term.rank
     scale, bias, mean, variance = (
-        forms.real(value.reshape(-1, *[1] * (rank - 2))).least() for value in values if value is not None
+        forms.real(value).mapped(lambda array: array.reshape(-1, *[1] * (rank - 2))).least()
+        for value in values
+        if value is not None
     )
     stated = application.names.get("epsilon")
     if not isinstance(stated, float | int):
@@ -235,20 +249,26 @@ def _normalization(forms: Forms, term: Term) -> Affine | None:
 @affine_form_of("Conv", 2, 3)
 def _conv(forms: Forms, term: Term) -> Affine | None:
     first, weight, *rest = term.inputs
-    kernels = _finite(weight)
+    kernels = _finite_array(weight)
     offset = rest[0] if rest else None
-    if first is None or first.is_constant or kernels is None or (offset is not None and _finite(offset) is None):
+    if (
+        first is None
+        or first.is_constant
+        or weight is None
+        or kernels is None
+        or (offset is not None and _finite(offset) is None)
+    ):
         return None
     if kernels.ndim < 3 or not isinstance(term.key, tuple):
         return None
     bias = (
         None
         if offset is None or offset.array is None
-        else forms.real(offset.array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
+        else forms.real(offset).mapped(lambda array: array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
     )
     key = ("conv", term.key, kernels.shape)
     source, factor = _through_scale(forms, first, kernels, _group(term))
-    real = forms.real(kernels) if factor is None else forms.real(kernels) * factor
+    real = forms.real(weight) if factor is None else forms.real(weight) * factor
     return Affine((AffinePart("conv", key, source, real),), bias, term.shape, kernels.ndim)
 
 
@@ -278,13 +298,22 @@ def _gemm(forms: Forms, term: Term) -> Affine | None:
         return None
     application = term.application
     first, second, *rest = term.inputs
-    matrix, added = _finite(second), rest[0] if rest else None
-    if first is None or first.is_constant or matrix is None or application.parameter("transA") or matrix.ndim != 2:
+    matrix, added = _finite_array(second), rest[0] if rest else None
+    if (
+        first is None
+        or first.is_constant
+        or second is None
+        or matrix is None
+        or application.parameter("transA")
+        or matrix.ndim != 2
+    ):
         return None
     alpha, beta = (float(application.parameter(name)) for name in ("alpha", "beta"))
     if not np.isfinite([alpha, beta]).all() or application.parameter("broadcast") == 0:
         return None
-    weight = forms.real(np.ascontiguousarray(matrix.T) if application.parameter("transB") else matrix)
+    weight = forms.real(second)
+    if application.parameter("transB"):
+        weight = weight.mapped(lambda array: np.ascontiguousarray(array.T))
     if alpha != 1:
         weight = weight * constants.number(forms.store, alpha)
     parts, bias = [_product(forms, first, weight)], None
@@ -303,10 +332,12 @@ def _matmul(forms: Forms, term: Term) -> Affine | None:
     first, second = term.inputs
     if first is not None and second is not None and not first.is_constant and not second.is_constant:
         return _bilinear(forms, term, first, second)
-    matrix = _finite(second)
-    if first is None or first.is_constant or matrix is None or matrix.ndim != 2 or first.rank is None or first.rank < 2:
+    matrix = _finite_array(second)
+    if first is None or first.is_constant or second is None or matrix is None or matrix.ndim != 2:
         return None
-    return Affine((_product(forms, first, forms.real(matrix)),), None, term.shape, term.rank)
+    if first.rank is None or first.rank < 2:
+        return None
+    return Affine((_product(forms, first, forms.real(second)),), None, term.shape, term.rank)
 
 
 def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | None:
@@ -342,7 +373,12 @@ def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:
         return None
     for varying, constant in (term.inputs, reversed(term.inputs)):
         number = _finite(constant)
-        if varying is not None and number is not None and number.size == 1 and varying.facts.shape == term.facts.shape:
+        if (
+            varying is not None
+            and number is not None
+            and movements.size(number) == 1
+            and varying.facts.shape == term.facts.shape
+        ):
             return (varying, forms.real(number).least()) if isinstance(term.facts.shape, tuple) else None
     return None
 
@@ -353,6 +389,15 @@ def _product(forms: Forms, first: Term, weight: Real) -> AffinePart:
     if shape is not None and len(shape) > 2:
         first = movements.moved(forms.store, [first], None, (prod(shape[:-1]), shape[-1]))
     return AffinePart("product", weight.shape, first, weight)
+
+
+@affine_form_of("narrowed", 1)
+def _narrowed(forms: Forms, term: Term) -> Affine | None:
+    """The form of the value before it passed through integers; where these keep a sign, a Relu may have been left out,
+    and the value is an atom.
+    """
+    below = below_narrowed(term)
+    return None if below is None or below[1].low >= 0 or below[1].high <= 0 else forms.of(below[0])
 
 
 @affine_form_of("ideal", 1)
@@ -425,5 +470,5 @@ def _are_one_number(reals: Sequence[Real | None]) -> bool:
 def _spread(real: Real, change: Callable[[Array], Array]) -> Real:
     """Numbers whose elements are moved; each constant is written out in the old shape by `change`, then collapsed."""
     if real.array is not None:
-        return real if real.array.size == 1 else constants.leaf(real.store, change(real.array)).least()
+        return real if real.array.size == 1 else real.moved(change).least()
     return Real(real.kind, tuple([_spread(part, change) for part in real.parts]), real.store)

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sonnx.equivalence import movements
-from sonnx.equivalence.movements import collapsed
+from sonnx.equivalence.movements import collapsed, collapses_to
+from sonnx.equivalence.narrowed_numbers import Narrowed
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.enclosures import midpoints
 from sonnx.numerics.enclosures.arithmetic import FORMATS, TINY, UNIT
@@ -42,6 +43,7 @@ class Real:
         store: the terms.
         term: the constant of a leaf, None of rows of one.
         array: the numbers of a leaf.
+        narrowed: how the constant of a leaf was narrowed; None where it was not.
     """
 
     kind: str
@@ -49,6 +51,7 @@ class Real:
     store: Store
     term: Term | None = None
     array: Array | None = None
+    narrowed: Narrowed | None = None
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -122,20 +125,31 @@ class Real:
 
     def _mapped(self, shape: tuple[int, ...], change: Callable[[Array], Array]) -> Real:
         if self.array is not None:
-            return self if self.array.size == 1 else leaf(self.store, change(np.broadcast_to(self.array, shape)))
+            return self if self.array.size == 1 else self.moved(lambda array: change(np.broadcast_to(array, shape)))
         return Real(self.kind, tuple([part._mapped(shape, change) for part in self.parts]), self.store)
+
+    def moved(self, change: Callable[[Array], Array]) -> Real:
+        """A leaf with its elements moved."""
+        assert self.array is not None  # noqa: S101  it is a leaf
+        narrowed = None if self.narrowed is None else self.narrowed.moved(change, self.array.shape)
+        return leaf(self.store, change(self.array), narrowed)
 
     def least(self) -> Real:
         """Equal numbers, with each constant in its collapsed form."""
         if self.array is not None:
-            return leaf(self.store, collapsed(self.array))
+            if not collapses_to(self.narrowed, collapsed(self.array)):
+                return self
+            return self.moved(collapsed)
         return Real(self.kind, tuple([part.least() for part in self.parts]), self.store)
 
     def rows(self, part: slice, shape: tuple[int, ...]) -> Real:
         """The numbers of some indices of the first axis of a shape to which this is broadcast."""
         if self.array is not None:
             whole = self.array.ndim == len(shape) and self.array.ndim > 0 and self.array.shape[0] > 1
-            return Real("leaf", (), self.store, array=self.array[part]) if whole else self
+            if not whole:
+                return self
+            narrowed = None if self.narrowed is None else self.narrowed.moved(lambda array: array[part], shape)
+            return Real("leaf", (), self.store, array=self.array[part], narrowed=narrowed)
         return Real(self.kind, tuple([real.rows(part, shape) for real in self.parts]), self.store)
 
     def __add__(self, other: Real) -> Real:
@@ -166,10 +180,15 @@ def _frozen(polynomial: Polynomial) -> Hashable:
     return tuple(sorted(polynomial.items(), key=repr))
 
 
-def leaf(store: Store, array: Array) -> Real:
-    """The numbers of a constant array of floating-point numbers."""
-    term = movements.constant_of(store, array)
-    return Real("leaf", (), store, term, term.array)
+def leaf(store: Store, array: Array, narrowed: Narrowed | None = None) -> Real:
+    """The numbers of an array of floating-point numbers, which may have been narrowed."""
+    return leaf_of(store, movements.constant_of(store, array, narrowed))
+
+
+def leaf_of(store: Store, constant: Term) -> Real:
+    """The numbers of a constant."""
+    narrowed = None if store.narrowings is None else store.narrowings.constants.get(constant.number)
+    return Real("leaf", (), store, constant, constant.array, narrowed)
 
 
 def number(store: Store, value: float) -> Real:
@@ -195,7 +214,8 @@ class ConstantDifference(NamedTuple):
 
     `largest` is at least the largest distance of two numbers, `gain` at least the largest sum of those that one output
     reads, `allowed` what the roundings of a fold explain of the number with the largest distance, `size` the largest
-    magnitude of either.  `explained`: every distance is within what is allowed.
+    magnitude of either.  `explained`: every distance is within what is allowed, or `narrowed`: the formulas are one but
+    for narrowings.
     """
 
     largest: float
@@ -203,6 +223,7 @@ class ConstantDifference(NamedTuple):
     allowed: float
     size: float
     explained: bool
+    narrowed: bool = False
 
 
 NO_DIFFERENCE = ConstantDifference(0.0, 0.0, 0.0, 0.0, True)
@@ -229,6 +250,7 @@ def difference(
     first, second = zero if first is None else first, zero if second is None else second
     if first.key == second.key:
         return NO_DIFFERENCE if _fits(first, unit_of) and _fits(second, unit_of) else OVERFLOW
+    narrowed = store.narrowings is not None and are_one_but_for_narrowings(first, second)
     count = max(first.roundings, second.roundings) if first.roundings != second.roundings else 0
     shape = np.broadcast_shapes(first.shape, second.shape)
     sums, most, size, allowed, explained = np.zeros(()), 0.0, 0.0, 0.0, True
@@ -239,7 +261,7 @@ def difference(
             distance = np.atleast_1d(_distance(a, b))
             limit = np.atleast_1d(_allowed(a, b, count, unit_of))
             here = float(np.max(distance, initial=0.0))
-            explained = explained and bool((distance <= limit).all()) and bool(np.isfinite(here))
+            explained = explained and (narrowed or bool((distance <= limit).all())) and bool(np.isfinite(here))
             if not here <= most:  # larger, or NaN
                 allowed = float(np.broadcast_to(limit, distance.shape).reshape(-1)[int(np.argmax(distance))])
                 most = here
@@ -253,7 +275,48 @@ def difference(
     if max(first.roundings, second.roundings) and size > FORMATS[unit_of].largest:
         return OVERFLOW
     gain = most if output_axis is None else float(np.max(sums, initial=0.0)) * (1 + 2.0**-20)
-    return ConstantDifference(most, gain, allowed, size, explained)
+    return ConstantDifference(most, gain, allowed, size, explained, narrowed)
+
+
+def are_one_but_for_narrowings(first: Real, second: Real) -> bool:
+    """Whether two formulas of constants are one, where a constant of one is what the other one has, narrowed.
+
+    A number that was narrowed stands for a number of its own, so that one choice of the numbers makes the formulas one.
+    """
+    if first.key == second.key or _are_equal_constants(first, second):
+        return True
+    if _is_narrowed(first, second) or _is_narrowed(second, first):
+        return True
+    if first.kind != second.kind or first.kind == "leaf" or len(first.parts) != len(second.parts):
+        return False
+    return all(are_one_but_for_narrowings(*pair) for pair in zip(first.parts, second.parts, strict=True))
+
+
+def _is_narrowed(narrow: Real, wide: Real) -> bool:
+    """Whether a constant is what its narrower type makes of a formula of constants that do not have this type."""
+    known = narrow.narrowed
+    if known is None or (wide.narrowed is not None and wide.narrowed.element == known.element):
+        return False
+    try:
+        shape = tuple(map(int, np.broadcast_shapes(narrow.shape, wide.shape)))
+    except ValueError:
+        return False
+    with np.errstate(all="ignore"):
+        for part in _parts(shape):
+            near, far = (narrow, wide) if part is None else (narrow.rows(part, shape), wide.rows(part, shape))
+            if near.array is None or near.narrowed is None:
+                return False
+            if not (_distance(near.enclosure, far.enclosure) <= near.narrowed.radii(near.array)).all():
+                return False
+    return True
+
+
+def _are_equal_constants(first: Real, second: Real) -> bool:
+    """Whether two constants have equal numbers, narrowed or not."""
+    return (
+        first.array is not None and second.array is not None
+        and np.array_equal(collapsed(first.array), collapsed(second.array))
+    )  # fmt: skip
 
 
 def _fits(real: Real, element: str) -> bool:

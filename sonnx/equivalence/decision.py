@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from math import prod
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sonnx.base.errors import BadInput
 from sonnx.bounds.bound import constant_files
 from sonnx.checker.conditions import Conditions
 from sonnx.checker.report import Finding
@@ -16,17 +18,23 @@ from sonnx.checker.request import CheckRequest, check_model
 from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.expansion import may_be_random, nested_nodes
-from sonnx.equivalence.implementations import largest_differences
+from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
 from sonnx.equivalence.interpretation import sorted_nodes, terms_of
+from sonnx.equivalence.narrowed_bounds import domain_of, side_of_walk
+from sonnx.equivalence.narrowed_numbers import DIGITS, Narrowings
+from sonnx.equivalence.narrowing_list import narrowings_of
+from sonnx.equivalence.narrowings import are_narrowed
 from sonnx.equivalence.open_pair import open_pair
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
 from sonnx.equivalence.sides import Pairing, Side, paired, same_content, shapes_of_open_inputs, sized_sides, with_shapes
 from sonnx.equivalence.terms import Store, Term, run_domain
 from sonnx.equivalence.unmatched import first_unmatched, term_name
-from sonnx.equivalence.walk import Cut, Walk
+from sonnx.equivalence.walk import Cut, Walk, may_jump
+from sonnx.executor.model_inputs import required_inputs
+from sonnx.executor.node_errors import place_of
 from sonnx.executor.preparation import RunDomain
-from sonnx.model.ir import Model, Node
+from sonnx.model.ir import Model, Node, Tensor
 from sonnx.model.scopes import stored_tensors
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
@@ -35,6 +43,14 @@ from sonnx.profile import catalogue
 BOUND_TO = (1, 2)
 """Numbers of symbols for which models are compared that are not matched for all numbers: the answer is that for the
 first one, unless the second one shows a difference, or a value that only one model has."""
+
+
+MATCHED = frozenset({Answer.IDENTICAL, Answer.ROUNDING, Answer.NARROWED})
+"""The answers that say what two outputs have to do with each other, for every input."""
+
+
+AXIS_OF_A_SCALE = frozenset({"DequantizeLinear.axis-range", "QuantizeLinear.axis-range"})
+"""Rules that a node breaks with an axis that its operand lacks; with one scale the axis means nothing."""
 
 
 class ModelComparison(Struct, frozen=True):
@@ -72,7 +88,7 @@ def compare_sized(
 ) -> ModelComparison:
     """Compare two models whose symbols have the numbers of the options."""
     edition = catalogue.edition_named(options.edition).name
-    pairing = paired(first.model, second.model, options.renamed)
+    pairing, other_types = _paired(first, second, options)
     not_valid = tuple(_not_valid((first, second), edition))
     if not_valid:
         undecided = tuple(ComparedOutput(*names, Answer.UNDECIDED) for names in pairing.outputs.items())
@@ -81,6 +97,9 @@ def compare_sized(
             Equivalence(first.file, second.file, conditions, Answer.UNDECIDED, undecided, not_valid=not_valid)
         )
     _require_external_data(first, second)
+    if other_types is not None:
+        task = _Task(pairing, edition, options, run_domain(edition) if domain is None else domain, False)
+        return task.of_other_types(first, second, other_types)
     is_one_file = pairing.keeps_names and same_content(first, second)
     if is_one_file and not options.box and _is_function(first.model):
         outputs = tuple(ComparedOutput(name, partner, Answer.IDENTICAL) for name, partner in pairing.outputs.items())
@@ -91,17 +110,38 @@ def compare_sized(
     matched = task.matched(first, second)
     if matched.decided:
         return ModelComparison(task.result(first, second, matched, {}, Searched(None, 0, "")))
+    narrowed = task.narrowed(first, second, {}, matched)
+    if narrowed is not None:
+        return ModelComparison(narrowed)
     shapes = [shapes_of_open_inputs(first.model, pairing, number) for number in BOUND_TO]
     if not shapes[0]:
         return task.searched(first, second, {}, matched)
     comparison = task.for_shapes(first, second, shapes[0])
-    if not comparison.result.proved:
+    if not comparison.result.matched:
         return comparison
     further = task.for_shapes(first, second, shapes[1])
     is_refuted = further.result.answer is Answer.DIFFERENT or (
-        not further.result.proved and NO_VALUE in further.result.bits
+        not further.result.matched and NO_VALUE in further.result.bits
     )
     return further if is_refuted else comparison
+
+
+def _paired(first: Side, second: Side, options: PairOptions) -> tuple[Pairing, BadInput | None]:
+    """Inputs and outputs of both models; where they have other types, which a narrowing may explain, with the reason
+    why the models cannot be compared as they are.
+
+    Raises:
+        BadInput: the models differ in inputs, outputs or their types.
+    """
+    try:
+        return paired(first.model, second.model, options.renamed), None
+    except BadInput as stop:
+        if not are_narrowed(first.model, second.model):
+            raise
+        try:
+            return paired(first.model, second.model, options.renamed, as_wide=True), stop
+        except BadInput:
+            raise stop from None
 
 
 def conditions_of(
@@ -129,16 +169,34 @@ def _not_valid(sides: Sequence[Side], edition: str) -> Iterator[str]:
     """
     for place, side in zip(("first", "second"), sides, strict=True):
         report = check_model(side.model, "", CheckRequest(edition), side.file.name)
-        broken = next(filter(_breaks_function, report.findings), None)
+        broken = next((finding for finding in report.findings if _breaks_function(finding, side.model)), None)
         if broken is not None:
             yield (
                 f"the {place} model is not valid ONNX: {broken.rule} fails at {broken.where.place} ({broken.actual})"
             )
 
 
-def _breaks_function(finding: Finding) -> bool:
+def _breaks_function(finding: Finding, model: Model) -> bool:
     is_undeclared_output = finding.rule == "interface-declared" and finding.where.place.startswith("graph/output")
-    return finding.breaks_onnx and not is_undeclared_output
+    if not finding.breaks_onnx or is_undeclared_output:
+        return False
+    return finding.rule not in AXIS_OF_A_SCALE or not _has_one_scale(model, finding.where.place)
+
+
+def _has_one_scale(model: Model, place: str) -> bool:
+    """Whether the scale of a node of the main graph is one number: then its axis means nothing."""
+    numbers = {place_of(node, index): index for index, node in enumerate(model.graph.nodes)}
+    node = next((model.graph.nodes[index] for text, index in numbers.items() if place in text), None)
+    if node is None or len(node.inputs) < 2:
+        return False
+    constants = {tensor.name: tensor.dims for tensor in model.graph.initializers}
+    constants |= {
+        maker.outputs[0]: attribute.value.dims
+        for maker in model.graph.nodes if maker.operator == "Constant" and maker.outputs
+        for attribute in maker.attributes if isinstance(attribute.value, Tensor)
+    }  # fmt: skip
+    dims = constants.get(node.inputs[1])
+    return dims is not None and prod(dims) == 1
 
 
 def _require_external_data(*sides: Side) -> None:
@@ -180,7 +238,7 @@ class _Matched(Struct, frozen=True, dict=True):
     @property
     def decided(self) -> bool:
         """Whether every pair of outputs is equal."""
-        return all(answer in (Answer.IDENTICAL, Answer.ROUNDING) for answer in self.answers.values())
+        return all(answer in MATCHED for answer in self.answers.values())
 
     def constant(self, cut: Cut) -> RoundedConstant:
         """A cut as the result shows it."""
@@ -201,18 +259,83 @@ class _Task(Struct, frozen=True):
         """The result for inputs of these shapes."""
         first = with_shapes(first, shapes)
         second = with_shapes(second, {self.pairing.inputs[name]: shape for name, shape in shapes.items()})
-        return self.searched(first, second, shapes, self.matched(first, second))
+        matched = self.matched(first, second)
+        narrowed = None if matched.decided else self.narrowed(first, second, shapes, matched)
+        if narrowed is not None:
+            return ModelComparison(narrowed)
+        return self.searched(first, second, shapes, matched)
 
-    def matched(self, first: Side, second: Side) -> _Matched:
-        """The terms of both models, compared."""
-        store = Store(self.domain)
+    def matched(self, first: Side, second: Side, narrowings: Narrowings | None = None) -> _Matched:
+        """The terms of both models, compared; with narrowings as if there were none."""
+        store = Store(self.domain, narrowings=narrowings)
         outputs, values = terms_of(first.model, store, first.folder, {name: name for name in self.pairing.inputs})
         common_names = {partner: name for name, partner in self.pairing.inputs.items()}
         their_outputs, their_values = terms_of(second.model, store, second.folder, common_names)
         walk, answers = Walk(store), {}
         for name, partner in self.pairing.outputs.items():
-            answers[name] = _answer(walk, outputs.get(name), their_outputs.get(partner))
+            answers[name] = _answer(walk, outputs.get(name), their_outputs.get(partner), narrowings is not None)
         return _Matched(answers, walk, (values, their_values))
+
+    def of_other_types(self, first: Side, second: Side, other_types: BadInput) -> ModelComparison:
+        """The result for models whose inputs or outputs have other types.
+
+        Raises:
+            BadInput: they are not equal but for narrowings.
+        """
+        shapes = shapes_of_open_inputs(first.model, self.pairing, BOUND_TO[0])
+        narrowed = self.narrowed(first, second, {}, None)
+        if narrowed is None and shapes:
+            names = {self.pairing.inputs[name]: shape for name, shape in shapes.items()}
+            narrowed = self.narrowed(with_shapes(first, shapes), with_shapes(second, names), shapes, None)
+        if narrowed is None:
+            raise other_types
+        return ModelComparison(narrowed)
+
+    def _values(self, first: Side, second: Side) -> tuple[Mapping[str, Term], Mapping[str, Term]]:
+        """The terms of the values of both models, each in a store of its own."""
+        own = terms_of(first.model, Store(self.domain), first.folder, {name: name for name in self.pairing.inputs})
+        names = {partner: name for name, partner in self.pairing.inputs.items()}
+        return own[1], terms_of(second.model, Store(self.domain), second.folder, names)[1]
+
+    def narrowed(
+        self, first: Side, second: Side, shapes: Mapping[str, tuple[int, ...]], as_typed: _Matched | None
+    ) -> Equivalence | None:
+        """The result where the models are equal but for narrowings; None where they are not shown to be.
+
+        Args:
+            first: the first model.
+            second: the second model.
+            shapes: of the inputs, which the tool chose.
+            as_typed: their comparison with every type as it is; None where they cannot be compared so.
+        """
+        if not are_narrowed(first.model, second.model):
+            return None
+        matched = self.matched(first, second, Narrowings())
+        passages = [
+            Counter(term.key for term in {*values.values()} if term.operator == "narrowed") for values in matched.values
+        ]
+        if not matched.decided or (passages[0] - passages[1] and passages[1] - passages[0]):
+            return None  # no model is the other one with narrowings: each has integers that the other one lacks
+        typed = self._values(first, second) if as_typed is None else as_typed.values
+        return self.result(first, second, matched, shapes, Searched(None, 0, ""), typed)
+
+    def narrowed_domains(self, first: Side, second: Side, matched: _Matched) -> Domains | None:
+        """The domains in which both models have the ideal values of the wider one; None where a value has several."""
+        models = first.model, second.model
+        elements = [{value.name: value.type.element for value in required_inputs(model)} for model in models]
+        back = {partner: name for name, partner in self.pairing.inputs.items()}
+        domains = []
+        for index, partners in enumerate((self.pairing.inputs, back)):
+            own, theirs = elements[index], elements[1 - index]
+            narrower = {
+                name: element for name, element in own.items()
+                if element in DIGITS and element != theirs[partners[name]]
+            }  # fmt: skip
+            side = side_of_walk(matched.walk, matched.values[index], index, narrower)
+            if side is None:
+                return None
+            domains.append(domain_of(side))
+        return domains[0], domains[1]
 
     def searched(
         self, first: Side, second: Side, shapes: Mapping[str, tuple[int, ...]], matched: _Matched
@@ -242,18 +365,24 @@ class _Task(Struct, frozen=True):
         matched: _Matched,
         shapes: Mapping[str, tuple[int, ...]],
         searched: Searched,
+        as_typed: tuple[Mapping[str, Term], Mapping[str, Term]] | None = None,
     ) -> Equivalence:
-        """The result of the comparison for inputs of these shapes."""
+        """The result of the comparison for inputs of these shapes; `as_typed` are the terms with every type as it is,
+        where `matched` leaves narrowings out.
+        """
         walk, witness, options = matched.walk, searched.witness, self.options
         cuts = [cut for cut in walk.cuts.values() if not cut.is_exact] if matched.decided else []
         bounds = {}
         if options.box and matched.decided:
-            bounds = largest_differences(first, second, self.pairing, options, exact=not cuts)
+            domains = IDEAL if as_typed is None else self.narrowed_domains(first, second, matched)
+            exact = all(cut.is_narrowed for cut in cuts)
+            if domains is not None:
+                bounds = largest_differences(first, second, self.pairing, options, domains, exact=exact)
         answers = dict(matched.answers)
         if witness is not None:
             answers[witness.output] = Answer.DIFFERENT
         answer = _weakest([*answers.values()])
-        if answer is Answer.ROUNDING:
+        if answer in (Answer.ROUNDING, Answer.NARROWED):
             for axiom in axioms().values():
                 if axiom.level == "real":
                     walk.store.rest_on(axiom.name)
@@ -262,10 +391,12 @@ class _Task(Struct, frozen=True):
             for pair, quanta_moved in walk.quanta.values()
             if quanta_moved is not None
         ]
-        jumps = [*walk.decisions.values(), *(pair for pair, moved in walk.quanta.values() if moved is None)]
-        decisions = dict.fromkeys(f"{term.operator}: {term_name(term, matched.names[0])}" for term, _ in jumps)
+        jumps = [term for term, _ in walk.decisions.values()]
+        jumps += [pair[0] for pair, moved in walk.quanta.values() if moved is None]
+        jumps += [] if as_typed is None else filter(may_jump, matched.values[0].values())
+        decisions = dict.fromkeys(f"{term.operator}: {term_name(term, matched.names[0])}" for term in jumps)
         constants = sorted(map(matched.constant, cuts), key=lambda constant: -constant.relative)
-        is_rounding = answer is Answer.ROUNDING
+        is_rounding = answer in (Answer.ROUNDING, Answer.NARROWED)
         conditions = conditions_of(first, second, options, shapes)
         return Equivalence(
             first=first.file,
@@ -279,21 +410,24 @@ class _Task(Struct, frozen=True):
             constants=tuple(constants),
             decisions=tuple(decisions) if is_rounding else (),
             quanta=tuple(quanta) if is_rounding else (),
+            narrowings=() if as_typed is None else tuple(narrowings_of(matched.walk, matched.values, as_typed)),
             unmatched=None if matched.decided else first_unmatched(walk.mismatches, matched.names),
             witness=witness,
             searched=searched.runs,
             bits="" if witness is not None else searched.bits,
             assumptions=tuple(walk.store.assumptions),
-            theorems=tuple(walk.store.theorems) if answer in (Answer.IDENTICAL, Answer.ROUNDING) else (),
+            theorems=tuple(walk.store.theorems) if matched.decided else (),
             same_content=self.is_one_file,
             max_difference=options.max_difference,
         )
 
 
-def _answer(walk: Walk, first: Term | None, second: Term | None) -> Answer:
+def _answer(walk: Walk, first: Term | None, second: Term | None, without_narrowings: bool) -> Answer:
     """The answer that the terms of a pair of outputs give."""
     if first is None or second is None or "declared" in (first.operator, second.operator):
         return Answer.UNDECIDED
+    if without_narrowings:
+        return Answer.NARROWED if walk.matches(first, second) else Answer.UNDECIDED
     if first is second:
         return Answer.IDENTICAL
     return Answer.ROUNDING if walk.equal_up_to_rounding(first, second) else Answer.UNDECIDED
@@ -308,7 +442,7 @@ def _names(values: Mapping[str, Term]) -> dict[int, str]:
 
 
 def _weakest(answers: Sequence[Answer]) -> Answer:
-    order = (Answer.DIFFERENT, Answer.UNDECIDED, Answer.ROUNDING, Answer.IDENTICAL)
+    order = (Answer.DIFFERENT, Answer.UNDECIDED, Answer.NARROWED, Answer.ROUNDING, Answer.IDENTICAL)
     return next((answer for answer in order if answer in answers), Answer.IDENTICAL)
 
 

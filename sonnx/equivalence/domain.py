@@ -22,6 +22,7 @@ from sonnx.equivalence import (  # the modules of NORMAL_FORMS register those of
     identities,
     keys,
     movements,
+    narrowings,
     padding,
     product_forms,
     quantization,
@@ -77,20 +78,28 @@ class TermDomain:
     def declared(self, type_: Type) -> Term:
         """A value that no node has given yet; what reads it equals nothing."""
         facts = NOTHING_STATED if type_ == NOT_STATED else declared_facts(type_)
-        return self.store.fresh("declared", facts, "")
+        return self.store.fresh("declared", self.facts_of(facts), "")
+
+    def facts_of(self, facts: TensorFacts) -> TensorFacts:
+        """The facts of a value; of one of a narrower type those of the wider type, where these are taken as one."""
+        return facts if self.store.narrowings is None else narrowings.widened(facts)
+
+    def _constant(self, array: Array) -> Term:
+        """The term of a constant of a model."""
+        return narrowings.constant_of_model(self.store, array)
 
     def constant(self, tensor: Tensor, replaceable: bool) -> Term:
         """The value of an initializer; a default stays as it is, which is assumed and said."""
         if replaceable:
             self.store.assume(DEFAULTS.format(tensor.name))
-        return movements.constant_of(self.store, decode(tensor, self.folder))
+        return self._constant(decode(tensor, self.folder))
 
     def sparse(self, tensor: SparseTensor) -> Term:
         """A sparse constant with its zeros written, where it is small enough and as ONNX requires."""
         dense = self._dense(tensor)
         if dense is None:
             return self.store.fresh("sparse", NOTHING_STATED, tensor.name)
-        return movements.constant_of(self.store, dense)
+        return self._constant(dense)
 
     def _dense(self, tensor: SparseTensor) -> Array | None:
         kind, size = ELEMENTS.get(tensor.element or ""), prod(tensor.dims) if min(tensor.dims, default=0) >= 0 else None
@@ -112,6 +121,11 @@ class TermDomain:
 
     def call(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> Transferred[Term, str]:
         """The terms of the outputs of a call; equal calls on the same terms have the same, in both models."""
+        if self.store.narrowings is not None:
+            instead = narrowings.without_narrowing(self.store, call, inputs)
+            if isinstance(instead, list):
+                return Transferred([*instead, *outputs[len(instead) :]], "")
+            call = call if instead is None else instead
         operator = call.operator, call.domain, call.overload, call.operator_set, call.inputs, call.outputs
         attributes = tuple([attribute.identity for attribute in call.attributes])
         numbers = tuple([operand and operand.number for operand in inputs])
@@ -148,7 +162,7 @@ class TermDomain:
                 return None
             terms = self._folded(call, prepared, inputs) or self._moved(call, prepared, inputs)
             if terms is None:
-                results = tuple([NOTHING_STATED if result is None else result for result in after])
+                results = tuple([NOTHING_STATED if result is None else self.facts_of(result) for result in after])
                 terms = self._applied(self._on_terms(call, prepared.application, inputs, results))
         return terms[:count] if len(terms) >= count else None
 
@@ -162,6 +176,8 @@ class TermDomain:
     def _folded(self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None]) -> list[Term] | None:
         """The outputs of a call on constants, as the executor computes them; None where they are not computed."""
         stated = operator_facts(call.operator, call.domain)
+        if stated.moves and self._are_narrowed(inputs):
+            return None
         varying = [operand for operand in inputs if operand is not None and not operand.is_constant]
         if varying and (not stated.reads_shapes_only or any(operand.shape is None for operand in varying)):
             return None
@@ -175,7 +191,12 @@ class TermDomain:
             results = prepared.results(arrays)
         except (Stop, NoValue, *UNDEFINED_INPUT_ERRORS):
             return None
-        return [movements.constant_of(self.store, np.array(result)) for result in results]
+        return [self._constant(np.array(result)) for result in results]
+
+    def _are_narrowed(self, inputs: Sequence[Term | None]) -> bool:
+        """Whether an input is a constant that was narrowed, which a movement keeps."""
+        known = self.store.narrowings.constants if self.store.narrowings is not None else {}
+        return any(operand is not None and operand.number in known for operand in inputs)
 
     def _moved(self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None]) -> list[Term] | None:
         """The outputs of a call that moves elements; None where it does not, or the map is not known."""
@@ -259,7 +280,9 @@ class TermDomain:
     def _by_signature(self, call: Call, inputs: Sequence[Term | None]) -> TermCall:
         """A call whose operator has a data file: it gives the key, and shapes with dimensions that are not known."""
         prepared = PreparedCall.of(call, operand_facts(inputs))
-        return self._on_terms(call, prepared.application(), inputs, tuple(prepared.output_facts()))
+        return self._on_terms(
+            call, prepared.application(), inputs, tuple([self.facts_of(facts) for facts in prepared.output_facts()])
+        )
 
     def _by_stated_facts(self, call: Call, inputs: Sequence[Term | None], outputs: Sequence[Term | None]) -> TermCall:
         """A call whose operator has no data file, or is of another domain: the output has the type and the shape that

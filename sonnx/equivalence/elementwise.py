@@ -17,7 +17,7 @@ import numpy as np
 from sonnx.base.errors import Stop
 from sonnx.equivalence import movements
 from sonnx.equivalence.affine_operators import has_form
-from sonnx.equivalence.movements import MAX_ELEMENTS, collapsed, moved, size
+from sonnx.equivalence.movements import MAX_ELEMENTS, moved, size
 from sonnx.equivalence.term_calls import SQUARE, TermCall, simplified
 from sonnx.equivalence.terms import Store, Term
 from sonnx.language.evaluator import RUN_TIME
@@ -120,11 +120,10 @@ def _without_constant_axes(store: Store, operand: Term) -> Term:
     array = operand.array
     if array is None or array.dtype == TEXT or array.size == 0:
         return operand
-    smaller = collapsed(array)
-    if smaller.shape == array.shape:
-        return operand
-    store.rest_on("constant-axes")
-    return movements.constant_of(store, smaller)
+    smaller = movements.collapsed_constant(store, operand)
+    if smaller is not operand:
+        store.rest_on("constant-axes")
+    return smaller
 
 
 # ------------------------------------------------------------------ movements of the operands

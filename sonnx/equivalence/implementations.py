@@ -10,6 +10,7 @@ from sonnx.base.errors import BadInput, Stop
 from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_texts
+from sonnx.bounds.domain import BoundsDomain
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.sides import Pairing, Side
 from sonnx.numerics.application import NoValue
@@ -17,9 +18,15 @@ from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import Array
 
+Domains = tuple[type[BoundsDomain], type[BoundsDomain]]
+"""The domains of ranges and errors for both models."""
+
+IDEAL: Domains = (BoundsDomain, BoundsDomain)
+"""Those of models whose ideal values are what their nodes compute without rounding."""
+
 
 def largest_differences(
-    first: Side, second: Side, pairing: Pairing, options: EquivalenceOptions, *, exact: bool
+    first: Side, second: Side, pairing: Pairing, options: EquivalenceOptions, domains: Domains = IDEAL, *, exact: bool
 ) -> dict[str, float]:
     """At least the difference of any two implementations, by output of the first model: both errors, and the distance
     of the ideal values.
@@ -29,16 +36,20 @@ def largest_differences(
         second: the second model.
         pairing: of their inputs and outputs.
         options: the box and the hypotheses.
+        domains: of ranges and errors for each model; by them both have the same ideal values.
         exact: the ideal values are equal; else their distance is at most that of the ends of their ranges.
 
     Raises:
         BadInput: the box does not fit the model.
     """
     hypotheses, values = hypotheses_named(options.hypotheses), list[Mapping[str, Value]]()
-    for side, texts in ((first, [*options.box]), (second, [_renamed(text, pairing.inputs) for text in options.box])):
+    boxes = [*options.box], [_renamed(text, pairing.inputs) for text in options.box]
+    for side, texts, domain in zip((first, second), boxes, domains, strict=True):
         box = box_of_texts(side.model, texts, _no_file)
         try:
-            values.append(Analyser(side.model, hypotheses, side.folder, options.edition).run(box, around=True).values)
+            analyser = Analyser(side.model, hypotheses, side.folder, options.edition)
+            # A reference run has the ideal values of BoundsDomain, and no others.
+            values.append(analyser.run(box, domain, around=domain is BoundsDomain).values)
         except (Stop, NoValue):
             return {}
     differences: dict[str, float] = {}
@@ -47,7 +58,9 @@ def largest_differences(
         if own is None or theirs is None or own.unbounded or theirs.unbounded:
             continue
         apart = np.zeros(()) if exact else np.maximum(own.high - theirs.low, theirs.high - own.low)
-        most = (own.error + theirs.error + np.maximum(apart, 0.0)) * (1 + 2.0**-40)
+        ends = own.computed_ends, theirs.computed_ends
+        between = np.maximum(ends[0][1] - ends[1][0], ends[1][1] - ends[0][0])
+        most = np.minimum(own.error + theirs.error + np.maximum(apart, 0.0), between) * (1 + 2.0**-40)
         differences[name] = float(most.max(initial=0.0))
     return differences
 

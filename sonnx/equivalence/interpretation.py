@@ -56,7 +56,8 @@ def _terms(
     if version is not None and version > catalogue.editions().operator_set:
         store.assume(NEWER.format(version))
     inputs = {
-        value.name: store.input(names[value.name], declared_facts(value.type)) for value in required_inputs(model)
+        value.name: store.input(names[value.name], domain.facts_of(declared_facts(value.type)))
+        for value in required_inputs(model)
     }
     calls = Calls(model, domain.rules.edition, beyond_edition=True)
     expansion = Expansion(model, domain, Choices(domain, calls, next(scopes(model))))

@@ -8,13 +8,14 @@ The map of an operator is what its definition makes of the numbers 0, 1, 2, … 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from sonnx.equivalence.narrowed_numbers import Narrowed
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.prepared_call import PreparedNode
 from sonnx.language.evaluator import TensorFacts
@@ -141,7 +142,7 @@ def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Se
     if places is None:
         [source] = sources
         if source.array is not None:
-            return constant_of(store, source.array.reshape(shape))
+            return constant_like(store, source, lambda array: array.reshape(shape))
         if source.shape == shape:
             return source
         if source.operator == "moved":
@@ -154,6 +155,9 @@ def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Se
     if places.size == 0 and kind is not None:
         return constant_of(store, np.empty(shape, kind))
     if all(term.array is not None for term in sources):
+        if len(sources) == 1:
+            chosen = places
+            return constant_like(store, sources[0], lambda array: array.reshape(-1)[chosen].reshape(shape))
         flat = np.concatenate([term.array.reshape(-1) for term in sources if term.array is not None])
         return constant_of(store, flat[places].reshape(shape))
     atoms, places = _flattened(sources, places)
@@ -163,9 +167,33 @@ def moved(store: Store, sources: Sequence[Term], places: Array | None, shape: Se
     return store.moved(atoms, places, shaped(element, shape))
 
 
-def constant_of(store: Store, array: Array) -> Term:
-    """The term of a constant array."""
-    return store.constant(array, facts_of_array(array))
+def constant_of(store: Store, array: Array, narrowed: Narrowed | None = None) -> Term:
+    """The term of a constant array, which may have been narrowed."""
+    return store.constant(array, facts_of_array(array), narrowed)
+
+
+def constant_like(store: Store, constant: Term, change: Callable[[Array], Array]) -> Term:
+    """The constant whose elements are those of another one, moved; how they were narrowed stays known."""
+    assert constant.array is not None  # noqa: S101  it is a constant
+    narrowed = None if store.narrowings is None else store.narrowings.constants.get(constant.number)
+    return constant_of(store, change(constant.array), narrowed and narrowed.moved(change, constant.array.shape))
+
+
+def collapsed_constant(store: Store, constant: Term) -> Term:
+    """The constant without the axes along which it is constant; one whose elements were narrowed in several ways as it
+    is.
+    """
+    assert constant.array is not None  # noqa: S101  it is a constant
+    smaller = collapsed(constant.array)
+    if smaller.shape == constant.array.shape:
+        return constant
+    narrowed = None if store.narrowings is None else store.narrowings.constants.get(constant.number)
+    return constant_like(store, constant, collapsed) if collapses_to(narrowed, smaller) else constant
+
+
+def collapses_to(narrowed: Narrowed | None, smaller: Array) -> bool:
+    """Whether elements that became one, because they are equal, were also narrowed alike."""
+    return narrowed is None or narrowed.own_radii is None or collapsed(narrowed.own_radii).shape == smaller.shape
 
 
 def sources_of(movement: Term) -> list[Term]:

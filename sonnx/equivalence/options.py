@@ -66,6 +66,9 @@ class EquivalenceOptions(PairOptions, frozen=True, kw_only=True):
     sizes_as_given: Annotated[
         bool, Argument("exit 0 also where the answer holds for the sizes only that the tool chose for open ones")
     ] = False
+    narrowings_as_listed: Annotated[
+        bool, Argument("exit 0 also where the models are equal but for narrowings to fewer digits, which are listed")
+    ] = False
     max_difference: Annotated[
         float | None,
         Argument(

@@ -14,7 +14,15 @@ from math import prod
 import numpy as np
 
 from sonnx.equivalence.keys import with_parameter
-from sonnx.equivalence.movements import MAX_ELEMENTS, collapsed, constant_of, moved, shaped, size
+from sonnx.equivalence.movements import (
+    MAX_ELEMENTS,
+    collapsed_constant,
+    constant_like,
+    constant_of,
+    moved,
+    shaped,
+    size,
+)
 from sonnx.equivalence.term_calls import TermCall, normal_form_of
 from sonnx.equivalence.terms import Store, Term
 
@@ -43,13 +51,14 @@ def with_constants_as_used(store: Store, call: TermCall) -> TermCall | None:
         return None
     key, (matrix, added) = call.key, (*operands[1:], None)[:2]
     if added is not None and added.array is not None and added.array.size:
-        operands[2] = constant_of(store, collapsed(added.array))
+        operands[2] = collapsed_constant(store, added)
         if operands[2] is not added:
             store.rest_on("constant-axes")
     stored_matrix = None if matrix is None or not application.parameter("transB") else matrix.array
-    if stored_matrix is not None and stored_matrix.ndim == 2 and stored_matrix.size <= MAX_TRANSPOSED:
+    is_stored = stored_matrix is not None and stored_matrix.ndim == 2 and stored_matrix.size <= MAX_TRANSPOSED
+    if matrix is not None and is_stored:
         store.rest_on("stored-matrix")
-        operands[1], key = constant_of(store, stored_matrix.T), with_parameter(key, "transB", 0)
+        operands[1], key = constant_like(store, matrix, np.transpose), with_parameter(key, "transB", 0)
         application = replace(application, names={**application.names, "transB": 0})
     if tuple(operands) == call.operands:
         return None
@@ -73,8 +82,9 @@ def _rows_in_order(store: Store, left: Term | None, right: Term | None, *, trans
     if not alike or not np.array_equal(np.sort(order), np.arange(inner)):
         return [left, right]
     store.rest_on("permuted-rows")
-    sorted_rows = np.ascontiguousarray(matrix[np.argsort(order)])
-    return [_reshaped(store, source, (rows, inner)), constant_of(store, sorted_rows.T if transposed else sorted_rows)]
+    rows_of = np.argsort(order)
+    sorted_rows = constant_like(store, right, lambda array: array[:, rows_of] if transposed else array[rows_of])
+    return [_reshaped(store, source, (rows, inner)), sorted_rows]
 
 
 # ------------------------------------------------------------------ matrices and stacks of matrices

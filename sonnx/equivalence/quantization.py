@@ -62,6 +62,8 @@ def pooled_integers(store: Store, call: TermCall) -> list[Term] | None:
     """MaxPool of DequantizeLinear as the latter of MaxPool of the integers: a number that is larger stands for one that
     is not smaller.
     """
+    if store.narrowings is not None:
+        return None
     first = call.operands[0] if len(call.operands) == 1 and len(call.outputs) == 1 else None
     numbers = None if first is None else _dequantized(first)
     if first is None or numbers is None or not (np.diff(numbers) > 0).all() or not np.isfinite(numbers).all():

@@ -16,15 +16,21 @@ class Answer(StrEnum):
 
     IDENTICAL = "identical"
     ROUNDING = "equal up to rounding"
+    NARROWED = "equal but for narrowings"
     DIFFERENT = "different"
     UNDECIDED = "not decided"
     IDENTICAL_AT_SIZES = "identical for these sizes"
     ROUNDING_AT_SIZES = "equal up to rounding for these sizes"
+    NARROWED_AT_SIZES = "equal but for narrowings for these sizes"
 
     @property
     def at_sizes(self) -> Answer:
         """The answer where it holds for the sizes that were looked at only."""
-        sized = {Answer.IDENTICAL: Answer.IDENTICAL_AT_SIZES, Answer.ROUNDING: Answer.ROUNDING_AT_SIZES}
+        sized = {
+            Answer.IDENTICAL: Answer.IDENTICAL_AT_SIZES,
+            Answer.ROUNDING: Answer.ROUNDING_AT_SIZES,
+            Answer.NARROWED: Answer.NARROWED_AT_SIZES,
+        }
         return sized.get(self, self)
 
     @property
@@ -74,6 +80,29 @@ class RoundedConstant(Struct, frozen=True):
     """The largest difference of two constants, relative to the largest of their array."""
     roundings: int
     """The roundings that the fold may have had."""
+
+
+class Narrowing(Struct, frozen=True):
+    """A value that has fewer digits in one model than in the other one: there every computed number is rounded to the
+    format, and a number beyond its ends becomes an end or an infinity.
+    """
+
+    first: str
+    """The value in the first model, or the operator that makes it."""
+    second: str
+    """The value in the second model, or the operator that makes it."""
+    narrower: Literal["first", "second"]
+    """The model in which it has fewer digits."""
+    kind: Literal["input", "constant", "value"]
+    """What it is in that model."""
+    format: str
+    """The type that it is rounded to."""
+    quantum: float | None = None
+    """The largest distance of two neighbouring numbers of integers with a scale; null for a floating-point type."""
+    low: float | None = None
+    """The least number that the integers of a value stand for; null for a floating-point type or a constant."""
+    high: float | None = None
+    """The largest one, likewise."""
 
 
 class Quantum(Struct, frozen=True):
@@ -178,6 +207,8 @@ class Equivalence(Struct, frozen=True):
     """Operators that may jump, whose operands are not identical in both models."""
     quanta: tuple[Quantum, ...] = ()
     """Quantized values that roundings may move by one quantum."""
+    narrowings: tuple[Narrowing, ...] = ()
+    """The values that have fewer digits in one model: without these narrowings the models are equal up to rounding."""
     unmatched: Unmatched | None = None
     """Where the models stopped to match."""
     open: OpenPart | None = None
@@ -229,26 +260,37 @@ class Equivalence(Struct, frozen=True):
         return self.answer.at_any_size in (Answer.IDENTICAL, Answer.ROUNDING)
 
     @property
+    def matched(self) -> bool:
+        """Whether every output of one model is explained by the other one: `proved`, or equal but for narrowings."""
+        return self.proved or self.answer.at_any_size is Answer.NARROWED
+
+    @property
     @reported
     def largest_difference(self) -> float | None:
-        """At least the difference of two implementations of outputs that are equal up to rounding; null if unknown."""
-        rounded = [output.difference for output in self.outputs if output.answer is Answer.ROUNDING]
+        """At least the difference of two implementations of outputs that are not identical; null if unknown."""
+        inexact = Answer.ROUNDING, Answer.NARROWED
+        rounded = [output.difference for output in self.outputs if output.answer in inexact]
         known = [difference for difference in rounded if difference is not None]
         return max(known, default=0.0) if len(known) == len(rounded) else None
 
-    def exit_code(self, *, identical: bool = False, sizes_as_given: bool = False) -> Literal[0, 1, 3]:
+    def exit_code(
+        self, *, identical: bool = False, sizes_as_given: bool = False, narrowings_as_listed: bool = False
+    ) -> Literal[0, 1, 3]:
         """0 where the models are the same function, 1 where they differ, 3 where neither is known.
 
         Args:
             identical: 0 for identical models only; models equal up to rounding have 1 then.
             sizes_as_given: 0 also where the tool chose sizes, and the answer holds for these only.
+            narrowings_as_listed: 0 also where the models are equal but for narrowings, whatever these change.
         """
         known = self.answer.at_any_size
         if known is Answer.UNDECIDED:
             return 3
-        if known is Answer.DIFFERENT or (known is Answer.ROUNDING and identical):
+        if known is Answer.DIFFERENT or (known is not Answer.IDENTICAL and identical):
             return 1
-        if known is Answer.ROUNDING and self.max_difference is not None:
+        if known is Answer.NARROWED and self.max_difference is None and not narrowings_as_listed:
+            return 3
+        if known is not Answer.IDENTICAL and self.max_difference is not None:
             if self.largest_difference is None:
                 return 3
             if self.largest_difference > self.max_difference:

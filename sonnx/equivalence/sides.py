@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
+from sonnx.equivalence.narrowed_numbers import DIGITS, WIDE
 from sonnx.equivalence.options import PairOptions
 from sonnx.equivalence.result import File
 from sonnx.executor.model_inputs import required_inputs
@@ -103,14 +104,15 @@ def shapes_of_open_inputs(first: Model, pairing: Pairing, number: int) -> dict[s
 # ------------------------------------------------------------------ inputs and outputs
 
 
-def paired(first: Model, second: Model, renamed: Mapping[str, str]) -> Pairing:
-    """For inputs and outputs of the first model those of the second: of the same name, or as `renamed` says.
+def paired(first: Model, second: Model, renamed: Mapping[str, str], *, as_wide: bool = False) -> Pairing:
+    """For inputs and outputs of the first model those of the second: of the same name, or as `renamed` says; with
+    `as_wide` also where one has the type float and the other one a narrower type.
 
     Raises:
         BadInput: the models differ in inputs, outputs or their types.
     """
-    inputs = [{value.name: value.type for value in required_inputs(model)} for model in (first, second)]
-    outputs = [{value.name: value.type for value in model.graph.outputs} for model in (first, second)]
+    inputs = [{each.name: _wide(each.type, as_wide) for each in required_inputs(model)} for model in (first, second)]
+    outputs = [{each.name: _wide(each.type, as_wide) for each in model.graph.outputs} for model in (first, second)]
     pairs = _by_name("input", inputs[0], inputs[1], renamed), _by_name("output", outputs[0], outputs[1], renamed)
     unused = renamed.keys() - inputs[0].keys() - outputs[0].keys()
     if unused:
@@ -124,6 +126,10 @@ def paired(first: Model, second: Model, renamed: Mapping[str, str]) -> Pairing:
                 f"the output {quote(name)} is {types[0]} in the first model and {types[1]} in the second one"
             )
     return Pairing(*pairs)
+
+
+def _wide(type_: Type, as_wide: bool) -> Type:
+    return replace(type_, element=WIDE) if as_wide and type_.element in DIGITS else type_
 
 
 def _by_name(

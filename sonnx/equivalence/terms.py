@@ -13,14 +13,16 @@ from itertools import count
 
 import numpy as np
 
+from sonnx.base.files import sha256
 from sonnx.equivalence.axioms import axioms
+from sonnx.equivalence.narrowed_numbers import Narrowed, Narrowings, Passage
 from sonnx.executor.executor import active_rules
 from sonnx.executor.preparation import RunDomain
 from sonnx.language.evaluator import TensorFacts
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, format_of
 
-OWN = frozenset({"input", "constant", "moved", "ideal", "declared", "unknown", "sparse"})
+OWN = frozenset({"input", "constant", "moved", "ideal", "narrowed", "declared", "unknown", "sparse"})
 """What terms are that no operator computes; an operator of a model may have such a name."""
 
 DIGESTED = 1 << 12
@@ -101,12 +103,15 @@ class Store:
         assumptions: what the terms rest on that no theorem and no definition here states, in the order of first use.
         theorems: the theorems that the terms rest on, likewise.
         known_calls: the terms of the outputs of calls on terms.
+        narrowings: where values of narrower types are taken as wide ones, what is known of that; None where every type
+            is what it is.
     """
 
     run: RunDomain
     assumptions: dict[str, None] = field(default_factory=dict)
     theorems: dict[str, None] = field(default_factory=dict)
     known_calls: dict[Hashable, list[Term]] = field(default_factory=dict)
+    narrowings: Narrowings | None = None
     _numbers: count[int] = field(default_factory=lambda: count(1))
     _known: dict[Hashable, Term] = field(default_factory=dict)
     _constants: dict[Hashable, list[Term]] = field(default_factory=dict)
@@ -137,15 +142,19 @@ class Store:
         number = next(self._numbers)
         return Term(number, operator, ("fresh", number), (), 0, facts, origin=origin)
 
-    def constant(self, array: Array, facts: TensorFacts) -> Term:
-        """A constant, found by a digest and compared byte by byte."""
+    def constant(self, array: Array, facts: TensorFacts, narrowed: Narrowed | None = None) -> Term:
+        """A constant, found by a digest and compared byte by byte; one that was narrowed is another one."""
+        mark = None if narrowed is None else _mark(narrowed)
         array = np.ascontiguousarray(array) if array.ndim else array
-        bucket = self._constants.setdefault((array.dtype, array.shape, _digest(array)), [])
+        bucket = self._constants.setdefault((array.dtype, array.shape, _digest(array), mark), [])
         for part in bucket:
             if part.array is not None and _same_bytes(part.array, array):
                 return part
         term = Term(next(self._numbers), "constant", None, (), 0, facts, array=array)
         bucket.append(term)
+        if narrowed is not None and self.narrowings is not None:
+            self.narrowings.constants[term.number] = narrowed
+            self.rest_on("narrowed-constant")
         return term
 
     def moved(self, inputs: Sequence[Term], places: Array | None, facts: TensorFacts) -> Term:
@@ -185,6 +194,10 @@ class Store:
         """The output of an operator that equals a term over the reals; nothing is known of its roundings."""
         return self._unique(("ideal", operator, term.number), "ideal", operator, (term,), 0, term.facts)
 
+    def narrowed(self, term: Term, passage: Passage) -> Term:
+        """A value after it passed through integers (`narrowings.py`)."""
+        return self._unique(("narrowed", passage, term.number), "narrowed", passage, (term,), 0, term.facts)
+
     def _unique(
         self,
         identity: Hashable,
@@ -214,6 +227,12 @@ def run_domain(edition: str | None) -> RunDomain:
 def empty_store(edition: str | None) -> Store:
     """A store without terms, for models whose operators the texts of an edition define."""
     return Store(run_domain(edition))
+
+
+def _mark(narrowed: Narrowed) -> Hashable:
+    """Equal constants with equal marks were narrowed alike."""
+    radii = b"" if narrowed.own_radii is None else sha256(np.ascontiguousarray(narrowed.own_radii).tobytes())
+    return narrowed.element, narrowed.quantum, radii
 
 
 def _digest(array: Array) -> Hashable:

@@ -18,6 +18,7 @@ import numpy as np
 from sonnx.equivalence import constants, elementwise, quantization
 from sonnx.equivalence.affine import Affine, AffinePart, Forms, broadcasts_along_axis
 from sonnx.equivalence.movements import MAX_ELEMENTS, are_equal, broadcast_places, in_order_of_use, moved, size
+from sonnx.equivalence.narrowings import below_narrowed, limited_operand
 from sonnx.equivalence.reach import CERTAIN, reach
 from sonnx.equivalence.regrouping import TreeKind, leaves_of
 from sonnx.equivalence.terms import OWN, Store, Term
@@ -60,6 +61,7 @@ class Cut:
         weight: the largest distance of two weights.
         relative: the largest distance of two constants, relative to the largest of their array.
         roundings: the roundings that the fold may have had.
+        is_narrowed: only narrowings put the constants apart.
     """
 
     first: Term
@@ -69,6 +71,7 @@ class Cut:
     weight: float
     relative: float
     roundings: int
+    is_narrowed: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -214,7 +217,9 @@ class Walk:
         if differing:
             return self._fails(first, second, differing)
         if first.is_constant and second.is_constant:
-            return self._fails(first, second, "two constants differ", is_numeric=True)
+            return self._constants(first, second)
+        if "narrowed" in (first.operator, second.operator) and (yield from self._narrowed(first, second)):
+            return True
         if first.operator == second.operator == "input":
             return self._fails(first, second, "two inputs differ")
         if not first.is_float and "ideal" in (first.operator, second.operator):
@@ -229,6 +234,42 @@ class Walk:
         if first.operator == second.operator == "QuantizeLinear" and not first.domain and not second.domain:
             return (yield from self._quantized(first, second))
         return (yield from self._by_operator(first, second))
+
+    def _constants(self, first: Term, second: Term) -> bool:
+        """Whether two constants are one but for narrowings."""
+        if self.store.narrowings is not None and first.is_float and second.is_float:
+            reals = constants.leaf_of(self.store, first), constants.leaf_of(self.store, second)
+            if constants.are_one_but_for_narrowings(*reals):
+                apart = constants.difference(*reals, str(first.facts.type), self.store)
+                relative = apart.largest / apart.size if apart.size else 0.0
+                self.cuts[first.number, second.number] = Cut(first, second, 0.0, apart.largest, 0.0, relative, 0, True)
+                return True
+        return self._fails(first, second, "two constants differ", is_numeric=True)
+
+    def _narrowed(self, first: Term, second: Term) -> Comparing:
+        """Whether a value that passed through integers matches one that did not, or passed through others; the limits
+        of the integers may stand for a Relu or a Clip of the other one.
+        """
+        alike = first.operator == second.operator and first.key == second.key
+        if alike and (yield from self._all_match([(first.inputs[0], second.inputs[0])])):
+            return True
+        for term, partner in ((first, second), (second, first)):
+            below = below_narrowed(term)
+            if below is None:
+                continue
+            value, passage = below
+            if (yield (value, partner) if term is first else (partner, value)):
+                return True
+            limited = limited_operand(partner, passage)
+            if limited is None:
+                continue
+            operand, limits = limited
+            if (yield (value, operand) if term is first else (operand, value)):
+                assert self.store.narrowings is not None  # noqa: S101  it made the term
+                self.store.narrowings.limited[first.number, second.number] = limits
+                self.store.rest_on("limited")
+                return True
+        return False
 
     def _ideal(self, first: Term, second: Term) -> Comparing:
         """Whether values match of which one is known over the reals only."""
@@ -448,8 +489,9 @@ class Walk:
         reals = [form.bias, their_form.bias, *(part.weight for part in (*form.parts, *partners))]
         roundings = [real.roundings for real in reals if real is not None]
         self.cuts[first.number, second.number] = Cut(
-            first, second, gain, offset.largest, weight, max(relative, default=0.0), max(roundings, default=0)
-        )
+            first, second, gain, offset.largest, weight, max(relative, default=0.0), max(roundings, default=0),
+            all(each.narrowed or not each.largest for each in (*differences, offset)),
+        )  # fmt: skip
         return True
 
     def _partners(
@@ -545,6 +587,12 @@ def _is_continuous(term: Term) -> bool:
     return (
         operator_facts(term.operator, term.domain).continuous and term.facts.type in ELEMENTS and not term.is_discrete
     )
+
+
+def may_jump(term: Term) -> bool:
+    """Whether an operator computes a term of floating-point values that vary, and may jump."""
+    reads = any(operand is not None and operand.is_float and not operand.is_constant for operand in term.inputs)
+    return reads and not _is_continuous(term)
 
 
 def _name(term: Term) -> str:

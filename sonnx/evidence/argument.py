@@ -94,6 +94,7 @@ def _joint(states: Iterable[str]) -> str:
 DERIVED = {
     Answer.IDENTICAL: "met", Answer.ROUNDING: "met", Answer.DIFFERENT: "not met", Answer.UNDECIDED: "open",
     Answer.IDENTICAL_AT_SIZES: "met", Answer.ROUNDING_AT_SIZES: "met",
+    Answer.NARROWED: "open", Answer.NARROWED_AT_SIZES: "open",
 }  # fmt: skip
 """The state of the goal by the answer of the comparison."""
 

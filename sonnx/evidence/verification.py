@@ -257,6 +257,8 @@ def _rewrites() -> Iterator[Requirement]:
 ANSWERS = {
     Answer.IDENTICAL: "only if the exact values of both models are equal for every input",
     Answer.ROUNDING: "only if the ideal values of both models are equal for every input",
+    Answer.NARROWED: "only if the ideal values are equal once the listed conversions to fewer digits are left out",
+    Answer.NARROWED_AT_SIZES: "only if that holds for every input of the sizes named",
     Answer.DIFFERENT: "only with an input on which the exact values differ",
     Answer.UNDECIDED: "where it can show none of the others",
     Answer.IDENTICAL_AT_SIZES: "only if the exact values of both models are equal for every input of the sizes named",

@@ -84,6 +84,8 @@ class Optimization(Struct, frozen=True):
             "not decided",
             "identical for these sizes",
             "equal up to rounding for these sizes",
+            "equal but for narrowings",
+            "equal but for narrowings for these sizes",
         ]
         | None
     )

@@ -26,6 +26,15 @@ Numbers of the property are decimals, read exactly; cases without any input are 
 `ROUNDED_CLAIM`, an input that is fixed to a decimal takes the nearest float.
 
 A set of outputs is excluded on a leaf if, for its inputs, one of its rows, less its error, is above its bound.
+
+A part is also divided by the sign of a neuron: "above" has the inputs whose ideal z is at least 0, "below" those whose
+z is at most 0, so that each input is in one of them.  There relu is a line, and for a row and a number n >= 0
+
+    row y >= row y - n s z,  as s z >= 0 for the sign s of the side:
+
+a leaf has such multipliers, in 256ths, for the signs of its own path and for each comparison of the property.  It takes
+the bounds of the part that has "lines"; they hold on all that is inside.  Implementations may have the other sign where
+z is about 0: such a neuron passes some share of a difference on.
 """
 
 from __future__ import annotations
@@ -48,9 +57,11 @@ CLAIM = (
     "and multiplied in advance, numbers below 2^-126 kept or flushed to zero"
 )
 ROUNDED_CLAIM = f"{CLAIM}; inputs that the property fixes rounded to the nearest float"
-FORMAT = "sonnx certificate 2"
+FORMAT = "sonnx certificate 3"
 GRID = 80
 """Bounds are integers: multiples of 2^-GRID, rounded outward."""
+MULTIPLIER = 8
+"""Multipliers are multiples of 2^-MULTIPLIER."""
 SLOPE = 24
 """Slopes are multiples of 2^-SLOPE; those of a certificate are digits, eighths from 0 to 8."""
 LARGEST = 1 << 127
@@ -74,6 +85,10 @@ Atoms = list[tuple[dict[int, Fraction], Fraction]]
 """A set of outputs: rows by output, each with the bound that it is at most."""
 Box = list[tuple[int, int]]
 """Intervals of integers over 2^GRID."""
+Signs = dict[tuple[int, int], int]
+"""The sides of a part: 1 or -1 for neurons, by layer and number."""
+Multipliers = dict[tuple[int, int], int]
+"""For neurons a number of at least 0 times the sign of their side."""
 Lines = tuple[list[int], list[int], list[int]]
 """For each neuron of a layer the slope below, the slope above, and the offset above."""
 
@@ -483,7 +498,9 @@ def dot(one: Iterable[int], other: Iterable[int]) -> int:
     return sum(map(mul, one, other))
 
 
-def least(network: list[CheckedLayer], lines: list[Lines], box: Box, row: list[int], depth: int) -> int:
+def least(
+    network: list[CheckedLayer], lines: list[Lines], box: Box, row: list[int], depth: int, multipliers: Multipliers
+) -> int:
     """A lower bound of row * z, of the layer of a number, as a multiple of 2^-GRID."""
     total = bits = 0  # the row is over 2^bits
     for number in range(depth, -1, -1):
@@ -495,6 +512,9 @@ def least(network: list[CheckedLayer], lines: list[Lines], box: Box, row: list[i
             total += floor(sum(r * t for r, t in zip(row, offset, strict=True) if r < 0), bits + GRID)
             row = [r * (a if r >= 0 else s) for r, a, s in zip(row, lower, upper, strict=True)]
             bits += SLOPE
+            for (split, j), multiplier in multipliers.items():
+                if split == number - 1:
+                    row[j] -= multiplier << bits - MULTIPLIER
     last = sum(r * (low if r >= 0 else high) for r, (low, high) in zip(row, box, strict=True))
     return total + floor(last, bits + GRID)
 
@@ -517,9 +537,42 @@ def known_on(network: list[CheckedLayer], box: Box, slopes: list[str]) -> Known:
     return known
 
 
-def excluded(network: list[CheckedLayer], known: Known, box: Box, sets: list[Atoms]) -> bool:
+def on_sides(known: Known, signs: Signs) -> Known:
+    """What is known, with the lines of neurons whose ideal z has a sign."""
+    lines, passed = [tuple(map(list, layer)) for layer in known.lines], [list(layer) for layer in known.passed]
+    for (number, j), sign in signs.items():
+        (lower, upper, offset), (every, some) = lines[number], passed[number][j]
+        lower[j] = upper[j] = 1 << SLOPE if sign > 0 else 0
+        offset[j] = 0
+        passed[number][j] = every and sign > 0, some or sign > 0
+    return Known(lines, known.local, passed)  # type: ignore[arg-type]
+
+
+def excluded(
+    network: list[CheckedLayer], known: Known, box: Box, sets: list[Atoms], multipliers: list[Multipliers]
+) -> bool:
     """Whether each set of outputs is excluded on a box, in every implementation; `known` holds on it."""
-    return all(any(row_excluded(network, known, box, *atom) for atom in atoms) for atoms in sets)
+    numbered = iter(multipliers)
+    pairs = [[(atom, next(numbered)) for atom in atoms] for atoms in sets]
+    return all(any(row_excluded(network, known, box, *atom, one) for atom, one in atoms) for atoms in pairs)
+
+
+def multipliers_of(node: dict[str, Any], signs: Signs, count: int) -> list[Multipliers]:
+    """The multipliers of a leaf for each of so many comparisons."""
+    stated = node.get("multipliers", [{}] * count)
+    if not isinstance(stated, list) or len(stated) != count:
+        raise Refused(f"a leaf has multipliers for another number of comparisons than {count}")
+    result = []
+    for one in stated:
+        row: Multipliers = {}
+        for name, number in one.items():
+            layer, _, j = name.partition(",")
+            place = int(layer), int(j)
+            if place not in signs or type(number) is not int or number < 0:
+                raise Refused(f"a leaf has the multiplier {number!r} for the neuron {name!r}")
+            row[place] = signs[place] * number
+        result.append(row)
+    return result
 
 
 def nearer(
@@ -530,9 +583,9 @@ def nearer(
     if number and low < 0 < high:
         unit = [0] * len(network[number].W)
         unit[j] = 1
-        low = max(low, least(network, lines, box, unit, number))
+        low = max(low, least(network, lines, box, unit, number, {}))
         unit[j] = -1
-        high = min(high, -least(network, lines, box, unit, number))
+        high = min(high, -least(network, lines, box, unit, number, {}))
     return low, high
 
 
@@ -580,7 +633,12 @@ def relaxed(ends: Box, digits: str) -> Lines:
 
 
 def row_excluded(
-    network: list[CheckedLayer], known: Known, box: Box, row: dict[int, Fraction], bound: Fraction
+    network: list[CheckedLayer],
+    known: Known,
+    box: Box,
+    row: dict[int, Fraction],
+    bound: Fraction,
+    multipliers: Multipliers,
 ) -> bool:
     """Whether a row over the outputs stays above its bound in every implementation."""
     outputs = len(network[-1].W)
@@ -588,7 +646,8 @@ def row_excluded(
         raise Refused(f"the property names Y_{max(row)}; the model has {outputs} outputs")
     scale = prod(c.denominator for c in row.values())
     whole = [int(row.get(index, Fraction(0)) * scale) for index in range(outputs)]  # row and bound times an integer
-    margin = least(network, known.lines, box, whole, len(network) - 1) - row_error(network, known, whole)
+    scaled = {place: multiplier * scale for place, multiplier in multipliers.items()}
+    margin = least(network, known.lines, box, whole, len(network) - 1, scaled) - row_error(network, known, whole)
     return margin > int(-(-bound * scale * 2**GRID // 1))
 
 
@@ -632,20 +691,32 @@ def leaves_of(network: list[CheckedLayer], box: Box, tree: Any, sets: list[Atoms
     """
     if not sets:
         return 0
-    leaves, pending = 0, list[tuple[Box, Any, Known | None]]([(box, tree, None)])
+    leaves, pending = 0, list[tuple[Box, Any, Known | None, Signs]]([(box, tree, None, {})])
     while pending:
-        part, node, known = pending.pop()
+        part, node, known, signs = pending.pop()
         if not isinstance(node, dict):
             raise Refused("a part is an object")
+        if "lines" in node:
+            known = known_on(network, part, node["lines"])
         if "slopes" in node:
             if node["slopes"] != "above":
                 known = known_on(network, part, node["slopes"])
-            if known is None or not excluded(network, known, part, sets):
+            multipliers = multipliers_of(node, signs, sum(map(len, sets)))
+            if known is None or not excluded(network, on_sides(known, signs), part, sets, multipliers):
                 ends = ", ".join(
                     f"[{float(Fraction(a, 2**GRID)):.9g}, {float(Fraction(b, 2**GRID)):.9g}]" for a, b in part
                 )
                 raise NotShown(f"not shown on the part {ends}")
             leaves += 1
+            continue
+        if "neuron" in node:
+            number, j = node["neuron"]
+            if type(number) is not int or type(j) is not int or not 0 <= number < len(network) - 1:
+                raise Refused(f"a part is divided by the neuron {node['neuron']!r}")
+            if not 0 <= j < len(network[number].W) or (number, j) in signs:
+                raise Refused(f"a part is divided by the neuron {node['neuron']!r}, which is none, or once more")
+            pending.append((part, node["above"], known, signs | {(number, j): 1}))
+            pending.append((part, node["below"], known, signs | {(number, j): -1}))
             continue
         if not PLACE.fullmatch(node["at"]):
             raise Refused(f"a part is halved at {node['at'][:60]!r}, not a number")
@@ -653,10 +724,8 @@ def leaves_of(network: list[CheckedLayer], box: Box, tree: Any, sets: list[Atoms
         if not 0 <= axis < len(part) or not part[axis][0] <= at <= part[axis][1]:
             raise Refused(f"a part is halved outside itself, at {node['at']}")
         low, high = part[axis]
-        if "lines" in node:
-            known = known_on(network, part, node["lines"])
-        pending.append(([*part[:axis], (at, high), *part[axis + 1 :]], node["above"], known))
-        pending.append(([*part[:axis], (low, at), *part[axis + 1 :]], node["below"], known))
+        pending.append(([*part[:axis], (at, high), *part[axis + 1 :]], node["above"], known, signs))
+        pending.append(([*part[:axis], (low, at), *part[axis + 1 :]], node["below"], known, signs))
     return leaves
 
 

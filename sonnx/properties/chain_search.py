@@ -146,7 +146,7 @@ class _ChainProblem:
         chain, sets, atoms, decision = self.task.chain, self.task.sets, self.task.atoms, self.decision
         low, high = np.array([part.low for part in batch]), np.array([part.high for part in batch])
         rows = chain.rows(low, high, atoms)
-        ideal, every = _margins(rows, sets)
+        ideal, every = margins_of(rows, sets)
         points = _points(rows, low, high, ideal, sets)
         outputs = chain.outputs_at(points) @ atoms.T
         decision.parts += len(batch)
@@ -154,7 +154,7 @@ class _ChainProblem:
             if sets.excluded(every[place]):
                 decision.shown -= part.less
                 decision.margin = min(decision.margin, sets.least(every[place]))
-                part.tree["slopes"] = _digits(rows, place)
+                part.tree["slopes"] = slope_digits(rows.slopes, place)
                 yield part, []
                 continue
             if self.tries and decision.witness is None and sets.occurs(outputs[place] - sets.low) is not None:
@@ -185,9 +185,9 @@ def _box(part: ChainPart, task: ChainTask) -> Box:
     return {task.name: Interval(part.low.reshape(task.shape), part.high.reshape(task.shape))}
 
 
-def _digits(rows: Rows, place: int) -> list[str]:
+def slope_digits(slopes: Sequence[Array], place: int) -> list[str]:
     """The slopes below each layer on a part, as a certificate has them."""
-    return ["".join(_digit(each) for each in layer[place]) for layer in rows.slopes]
+    return ["".join(_digit(each) for each in layer[place]) for layer in slopes]
 
 
 def _digit(slope: float) -> str:
@@ -195,7 +195,7 @@ def _digit(slope: float) -> str:
     return str(int(8 * slope))
 
 
-def _margins(rows: Rows, sets: Sets) -> tuple[Array, Array]:
+def margins_of(rows: Rows, sets: Sets) -> tuple[Array, Array]:
     """For each part and atom the least value above its bound, ideal and in any implementation."""
     steps = 2.0**-40  # also more than what the checker's box is wider
     spare = rows.least - np.abs(rows.least) * steps - CERTIFIED * rows.lines
@@ -216,7 +216,7 @@ def _points(rows: Rows, low: Array, high: Array, ideal: Array, sets: Sets) -> Ar
 def _holds_at_centre(chain: Chain, part: ChainPart, sets: Sets, atoms: Array) -> bool:
     """Whether halving may help: at the centre the error leaves nothing open."""
     centre = (0.5 * part.low + 0.5 * part.high)[None]
-    return sets.excluded(_margins(chain.rows(centre, centre, atoms), sets)[1][0])
+    return sets.excluded(margins_of(chain.rows(centre, centre, atoms), sets)[1][0])
 
 
 def _cut(part: ChainPart, rows: Rows, place: int, every: Array, sets: Sets) -> ChainPart:
@@ -237,7 +237,7 @@ def _cut(part: ChainPart, rows: Rows, place: int, every: Array, sets: Sets) -> C
     from_low, from_high = (
         np.max([np.min(array[some], axis=0) for some in sets.sets], axis=0) for array in (upward, downward)
     )
-    tree, less, digits = part.tree, part.less, _digits(rows, place)
+    tree, less, digits = part.tree, part.less, slope_digits(rows.slopes, place)
     for axis in np.flatnonzero(np.minimum(from_low, from_high) < USEFUL_CUT):
         cuts = (
             (from_low[axis], part.low[axis] + from_low[axis] * width[axis], high, ("below", "above")),

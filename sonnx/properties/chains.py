@@ -215,6 +215,77 @@ class BatchBounds:
         return np.where(np.isnan(total), np.inf, total * (1 + 1e-9)), np.maximum(-low, high)
 
 
+class OnSides(NamedTuple):
+    """Rows over the outputs on parts of one box, for the signs of neurons.
+
+    Attributes:
+        least: lower bounds of the ideal values of the rows, of shape (parts, rows).
+        lines: how much of `least` the lines above the Relus take, of the same shape.
+        influence: the rows over the inputs that the bounds come from, of shape (parts, rows, inputs).
+        points: the inputs where the bounds are least, of the same shape.
+        costs: for each layer about what the lines of a neuron take, 0 of one with a sign, (parts, rows, neurons).
+        slopes: for each layer how the bound changes with a multiplier, of the same shape.
+        scales: for each layer the sizes of the rows over it, of shape (parts, rows, 1).
+    """
+
+    least: Array
+    lines: Array
+    influence: Array
+    points: Array
+    costs: list[Array]
+    slopes: list[Array]
+    scales: list[Array]
+
+
+def least_on_sides(on: BatchBounds, atoms: Array, sides: Sequence[Array], multipliers: Sequence[Array]) -> OnSides:
+    """Lower bounds of rows over the outputs on parts of one box.
+
+    Args:
+        on: what is known on the box, one of a batch of one.
+        atoms: the rows, of shape (rows, outputs).
+        sides: for each layer the signs of its neurons, 0 where a part has both, of shape (parts, neurons).
+        multipliers: for each layer, numbers of at least 0, of shape (parts, rows, neurons).
+    """
+    chain, parts = on.chain, len(sides[0]) if sides else 1
+    R = np.broadcast_to(atoms, (parts, *atoms.shape))
+    total, slack, lines = (np.zeros(R.shape[:2]) for _ in range(3))
+    kept: dict[int, tuple[Array, Array]] = {}
+    costs, scales = [np.zeros(0)] * len(sides), [np.zeros(0)] * len(sides)
+    for place in range(len(chain.W) - 1, -1, -1):
+        W, b = chain.W[place], chain.b[place]
+        size = on.reach[place][0] @ np.abs(W).T + np.abs(b)
+        slack += chain.gammas[place] * (np.abs(R) @ size)
+        total += R @ b
+        R = R @ W
+        if place:
+            side, number = sides[place - 1][:, None], place - 1
+            scales[number] = np.abs(R).max(axis=2, keepdims=True)
+            below, above = (np.where(side == 0, line[0], side > 0) for line in (on.slopes[number], on.above[number]))
+            offset = np.where(side == 0, on.offset[number][0], 0.0)
+            slack += 8 * UNIT * (np.abs(R) @ (on.most[number][0] + on.offset[number][0]))
+            negative = np.minimum(R, 0.0)
+            cost = np.where(R < 0, -R, 0.5 * R) * offset * (on.slopes[number][0] != on.above[number][0])
+            taken = (negative * offset).sum(axis=2)
+            total, lines, costs[number] = total + taken, lines - taken, cost
+            slope = np.where(R >= 0, below, above)
+            kept[number] = slope, np.where(R >= 0, 0.0, offset)
+            weight = side * multipliers[number]
+            slack += 8 * UNIT * (np.abs(weight) @ on.most[number][0])
+            R = np.maximum(R, 0.0) * below + negative * above - weight
+        slack += 8 * UNIT * np.abs(total)
+    slack += chain.gammas[0] * (np.abs(R) @ on.reach[0][0])
+    total += np.maximum(R, 0.0) @ on.low[0] + np.minimum(R, 0.0) @ on.high[0]
+    least = total - 1.01 * slack - 8 * UNIT * np.abs(total) - TINY
+    points = np.where(R >= 0, on.low[0], on.high[0])
+    value, slopes = points, list[Array]()
+    for number, side in enumerate(sides):
+        z = value @ chain.W[number].T + chain.b[number]
+        slopes.append(-side[:, None] * z)
+        slope, offset = kept[number]
+        value = slope * z + offset
+    return OnSides(least, lines, R, points, costs, slopes, scales)
+
+
 TINY_INPUT = 2.0**-80
 """More than the least normal float, which an implementation may flush; as coarse as the certificate's numbers."""
 

@@ -11,12 +11,15 @@ from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
 from sonnx.numerics.formats import Array
 from sonnx.properties.chain_search import ChainPart, ChainTask, Tree, conclude, decide_chain, open_parts
+from sonnx.properties.phases import decide_by_phases
 from sonnx.properties.search import Decision
 from sonnx.supervise.identity import Identity
 from sonnx.supervise.journal import Journal
 
 FIRST_SECONDS, MOST_SECONDS = 2.0, 30.0
 """How long the first round takes, which is in this process, and how long others take at most."""
+HALVED, SIGNS = 10, 0.7
+"""Inputs up to which boxes are only halved; of more, the share of the time in which signs of neurons come first."""
 JOURNAL = "verify"
 """The kind of the files that keep parts."""
 Progress = Callable[[str], None]
@@ -91,6 +94,11 @@ def decide_in_rounds(
     Raises:
         BadInput: the file that keeps the parts is damaged.
     """
+    if kept is None and elsewhere is None and len(task.low) > HALVED:
+        now = monotonic()
+        by_signs = decide_by_phases(task, now + max(0.0, end - now) * SIGNS, progress)
+        if by_signs is not None:
+            return by_signs
     tree, parts, margin = TaskParts({}) if kept is None else kept.task(number, task.low, task.high)
     seconds, is_first = FIRST_SECONDS, True
     while True:

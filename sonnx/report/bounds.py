@@ -177,6 +177,10 @@ def _notes(bounds: Bounds, every_node: bool) -> Iterator[str]:
     for tensor in bounds.vacuous(every_node):
         elements = f"{tensor.vacuous} of {plural(tensor.low.size, 'element')}"
         yield f"vacuous: the bounds of {quote(tensor.name)} say nothing about {elements}: the error exceeds the value"
+    if bounds.not_run:
+        listed = ", ".join(bounds.not_run[:3]) + (", …" if len(bounds.not_run) > 3 else "")
+        most = f"of operators that the hypotheses {bounds.hypotheses.name} were not measured with, and are assumed to"
+        yield f"assumed: {plural(len(bounds.not_run), 'node has a form', 'nodes have forms')} {most} agree: {listed}"
     if bounds.coarse:
         listed = ", ".join(bounds.coarse[:3]) + (", …" if len(bounds.coarse) > 3 else "")
         most = "forward errors only, but for the largest elements of an output; the network is too large"

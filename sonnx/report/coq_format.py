@@ -42,11 +42,12 @@ def _field(field: Any) -> str:
     inner = [text(field.message_type.full_name)] if field.message_type else []
     numbers = [str(value.number) for value in field.enum_type.values] if field.enum_type else []
     union = text(field.containing_oneof.name) if field.containing_oneof else '""'
-    repeated = "T" if _is_repeated(field) else "F"
+    repeated = "T" if is_repeated(field) else "F"
     return f"({field.number} {text(field.name)} {kinds[field.type]} {repeated} {union} {' '.join(inner + numbers)})"
 
 
-def _is_repeated(field: Any) -> bool:
+def is_repeated(field: Any) -> bool:
+    """Whether a field of a message of protobuf holds a list."""
     if hasattr(field, "is_repeated"):
         return bool(field.is_repeated)
     return bool(field.label == field.LABEL_REPEATED)  # protobuf before 6.31

@@ -15,7 +15,7 @@ from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.files import write_folder
 from sonnx.base.outward import lower_bound_text, upper_bound_text
 from sonnx.base.reported import Result, json_text
-from sonnx.equivalence.result import Answer, Equivalence, OpenPart, Quantum, RoundedConstant
+from sonnx.equivalence.result import Answer, Equivalence, Narrowing, OpenPart, Quantum, RoundedConstant
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
@@ -25,25 +25,32 @@ from sonnx.report.rendered import Rendered, render_document
 STANDINGS = {
     Answer.IDENTICAL: Standing.GOOD,
     Answer.ROUNDING: Standing.GOOD,
+    Answer.NARROWED: Standing.OPEN,
     Answer.DIFFERENT: Standing.BAD,
     Answer.UNDECIDED: Standing.OPEN,
     Answer.IDENTICAL_AT_SIZES: Standing.OPEN,
     Answer.ROUNDING_AT_SIZES: Standing.OPEN,
+    Answer.NARROWED_AT_SIZES: Standing.OPEN,
 }
 CRITERIA = {
     "output": "The output is the same function of the inputs in both models.",
     "constant": "The constants of both models differ by no more than the roundings of a fold explain.",
+    "narrowing": "The values have fewer digits in one model than in the other one.",
     "open": "The nodes of both models between values that match, side by side.",
     "match": "Every value of one model that an output depends on has a partner in the other one.",
 }
 CLAIMS = {
     Answer.IDENTICAL: "the exact values are equal bit for bit, for every input",
     Answer.ROUNDING: "over the reals the functions are equal, for every input for which all values are finite",
+    Answer.NARROWED: "over the reals the functions are equal once the listed narrowings are left out, for every input "
+    "for which all values are finite",
     Answer.DIFFERENT: "an input shows that they are different functions",
     Answer.UNDECIDED: "neither is shown",
     Answer.IDENTICAL_AT_SIZES: "the exact values are equal bit for bit, for every input of these sizes",
     Answer.ROUNDING_AT_SIZES: "over the reals the functions are equal, for every input of these sizes for which all "
     "values are finite",
+    Answer.NARROWED_AT_SIZES: "over the reals the functions are equal once the listed narrowings are left out, for "
+    "every input of these sizes for which all values are finite",
 }
 IDEAL_ONLY = (
     "The answer is about exact and ideal values: two runs of one runtime may differ, because it may add up in another "
@@ -73,6 +80,7 @@ class EquivalenceReport(Rendered):
         result: what is known.
         identical: whether only identical models pass.
         sizes_as_given: whether an answer for sizes that the tool chose passes.
+        narrowings_as_listed: whether models that are equal but for narrowings pass.
         inputs: the arrays of the input on which the models differ, by the names of the first one.
         open_models: with the option `extract`, the bytes of both parts that are left open, as models.
         graphs: with the option `drawn`, both graphs.
@@ -81,6 +89,7 @@ class EquivalenceReport(Rendered):
     result: Equivalence
     identical: bool = False
     sizes_as_given: bool = False
+    narrowings_as_listed: bool = False
     inputs: Mapping[str, Array] = field(default_factory=dict)
     open_models: Sequence[bytes] = ()
     graphs: PairedGraphs | None = None
@@ -88,7 +97,10 @@ class EquivalenceReport(Rendered):
     @property
     def exit_code(self) -> Literal[0, 1, 3]:
         """0 where the models are the same function, 1 where they differ, 3 where neither is known."""
-        return self.result.exit_code(identical=self.identical, sizes_as_given=self.sizes_as_given)
+        return self.result.exit_code(
+            identical=self.identical, sizes_as_given=self.sizes_as_given,
+            narrowings_as_listed=self.narrowings_as_listed,
+        )  # fmt: skip
 
     def witness_files(self) -> dict[str, bytes]:
         """The input on which the models differ: NAME.npy for each graph input of the first model, with `/` and other
@@ -155,6 +167,8 @@ def document(result: Equivalence, code: int) -> Document:
     if result.constants:
         rows = tuple(_constant_case(constant) for constant in result.constants)
         sections.append(Section("constants", first, rows, heads=("#gain", "#offset", "#relative", "#roundings")))
+    if result.narrowings:
+        sections.append(Section("narrowings", first, tuple(_narrowing_cases(result.narrowings))))
     if result.unmatched is not None and result.answer is not Answer.DIFFERENT:
         text = f"{result.unmatched.reason}; {result.unmatched.common:.0%} of what they are made of is the same"
         case = CaseResult(
@@ -189,6 +203,26 @@ def _tiles(result: Equivalence) -> Iterator[tuple[str, str]]:
     yield f"{result.first.nodes} and {result.second.nodes}", "nodes of both models"
 
 
+def _narrowing_cases(narrowings: Sequence[Narrowing]) -> Iterator[CaseResult]:
+    """A row for each format, kind and model: how many values have it, the first of them, and the largest quantum."""
+    groups: dict[tuple[str, str, str], list[Narrowing]] = {}
+    for narrowing in narrowings:
+        groups.setdefault((narrowing.format, narrowing.kind, narrowing.narrower), []).append(narrowing)
+    for (element, kind, model), listed in groups.items():
+        names = [each.first if model == "first" else each.second for each in listed]
+        more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+        text = f"{', '.join(names[:MAX_LISTED])}{more}"
+        quanta = [each.quantum for each in listed if each.quantum is not None]
+        if quanta:
+            text += f"; neighbouring numbers are at most {upper_bound_text(max(quanta))} apart"
+        ends = [(each.low, each.high) for each in listed if each.low is not None and each.high is not None]
+        if ends:
+            least, most = min(-low for low, _ in ends), min(high for _, high in ends)
+            text += f"; numbers beyond the ends become these, of which the nearest are {-least:.6g} and {most:.6g}"
+        title = f"{plural(len(names), kind)} to {element} in the {model} model"
+        yield CaseResult("narrowing", title, "listed", Standing.OPEN, escape_once(text))
+
+
 def _open_cases(part: OpenPart) -> Iterator[CaseResult]:
     """The nodes of both models side by side, what was tried, and what would decide them."""
     for first, second in zip_longest(part.first_nodes, part.second_nodes, fillvalue="-"):
@@ -210,7 +244,7 @@ def headline(result: Equivalence) -> str:
 
 
 def _difference(result: Equivalence) -> Iterator[str]:
-    if result.answer.at_any_size is not Answer.ROUNDING:
+    if result.answer.at_any_size not in (Answer.ROUNDING, Answer.NARROWED):
         return
     if result.largest_difference is None:
         yield "the difference is not bounded" + ("" if result.box else ": give --box")
@@ -268,7 +302,8 @@ def _facts(result: Equivalence) -> Iterator[tuple[str, str]]:
     if result.constants:
         worst = max(constant.relative for constant in result.constants)
         many = plural(len(result.constants), "pair of values", "pairs of values")
-        yield "folded", f"the constants of {many}; the largest relative difference is {upper_bound_text(worst)}"
+        how = "folded or narrowed" if result.narrowings else "folded"
+        yield how, f"the constants of {many}; the largest relative difference is {upper_bound_text(worst)}"
     yield from (("one quantum", _quantum_text(quantum)) for quantum in result.quanta[:MAX_LISTED])
     if len(result.quanta) > MAX_LISTED:
         yield "one quantum", f"and {plural(len(result.quanta) - MAX_LISTED, 'further pair', 'further pairs')} of values"

@@ -252,7 +252,7 @@ class Validation(Struct, frozen=True):
             f"for {plural(self.inputs, 'set')} of generated inputs with special values"
         ]
         if self.without_value:
-            parts.append(f"{self.without_value} more have no value in either model")
+            parts.append(f"{self.without_value} more have no value in the original")
         if self.after:
             parts.append(f"compared after {', '.join(self.after)}: the original cannot be run ({self.because})")
         if self.left_out:

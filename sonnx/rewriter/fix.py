@@ -41,6 +41,7 @@ from sonnx.rewriter.certified_differences import HYPOTHESES, certified_differenc
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.cost import cost_of
 from sonnx.rewriter.fix_report import FixResult
+from sonnx.rewriter.fixed_inputs import with_fixed_inputs
 from sonnx.rewriter.gate import require_sound
 from sonnx.rewriter.model_writing import ModelWriting, require_kept_by_writing, with_values
 from sonnx.rewriter.options import FixOptions
@@ -165,6 +166,7 @@ def _opened(source: Source, options: FixOptions, *, dry: bool = False) -> _Opene
         original = with_values(original, folder)
     require_kept_by_writing(original, before, strict, written)
     bound, bindings = with_sizes(original, before, options.bind, options.input_shapes, strict)
+    bound, fixed = with_fixed_inputs(bound, options.input)
     context = RewriteContext(
         rules,
         bound,
@@ -175,7 +177,7 @@ def _opened(source: Source, options: FixOptions, *, dry: bool = False) -> _Opene
         kept=_kept(original, options.keep),
         known_calls=checks.known,
     )
-    return _Opened(file, original, bound, bindings, before, context, checks, written, limits, files)
+    return _Opened(file, original, bound, (*bindings, *fixed), before, context, checks, written, limits, files)
 
 
 class _Checks:

@@ -21,6 +21,12 @@ class FixOptions(EditionOptions, frozen=True, kw_only=True):
         Collection[str],
         Argument("leave the nodes of these operators as they are, comma-separated", metavar="OPERATOR", collect=names),
     ] = ()
+    input: Annotated[
+        Collection[str],
+        Argument(
+            "fix a graph input: the model is for this number only, and callers no longer give it", metavar="NAME=NUMBER"
+        ),
+    ] = ()
     strict_versions: StrictVersions = False
     fold_batch_normalization: Annotated[
         bool,

@@ -121,7 +121,7 @@ def _forms(structure: Structure, edition: str) -> Iterator[Model]:
         return
     if structure.sized is not None:
         behind = behind_slice(model, structure.sized) if structure.sized.extent in SLICED else None
-        if behind is not None and _conforms(behind, edition):
+        if behind is not None and conforms(behind, edition):
             yield behind
         return
     signature = structure.call.signature
@@ -145,7 +145,7 @@ def _with_sizes(coverage: Structures) -> Iterator[Structure]:
         yield Structure(sized.call, (sized.title,), sized=sized)
 
 
-def _conforms(model: Model, edition: str) -> bool:
+def conforms(model: Model, edition: str) -> bool:
     """Whether the checker passes a model; an edition may have no Slice of its types."""
     opened, _ = open_model(write(model), hashed=False)
     return check_model(opened, "", CheckRequest(edition), "model").verdict in (Verdict.PASS, Verdict.ASSUMED)
@@ -205,7 +205,7 @@ def _stored(
     if not structure.broken:
         try:
             for chosen, inputs, outputs, expected in _data(structure, model, number, coverage, hypotheses, excluded):
-                _add(files, len(sets), inputs, outputs, expected)
+                add_data_set(files, len(sets), inputs, outputs, expected)
                 sets.append(DataSet(chosen.name, chosen.detail, tuple(judged.decides for judged in expected)))
         except (NotConforming, Stop) as error:
             excluded[call_text(structure.call), str(error)] += 1
@@ -326,7 +326,7 @@ def _standing(coverage: Structures) -> list[CallInstance]:
     return [call for _, call in best.values()]
 
 
-def _add(
+def add_data_set(
     files: dict[str, bytes],
     number: int,
     inputs: Mapping[str, Array],

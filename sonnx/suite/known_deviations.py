@@ -10,19 +10,18 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from datetime import date
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from sonnx.base.escaping import escape, plural
+from sonnx.base.escaping import escape
 from sonnx.checker.deviation_records import Day
 from sonnx.profile.text_types import Limit, Line, Sha256
 from sonnx.profile.toml_files import CatalogueError, one_line, read_project_file
-from sonnx.report.document import Standing
-from sonnx.suite.result import WITHOUT_BOUND, AppliedRecord, AppliedRecords, SuiteRun
 
+WITHOUT_BOUND = "without bound"
+"""The word for data sets of which nothing is demanded, where a record accepts them."""
 FIRST_DAY = "0001-01-01"
 """An expired date, so that every record must be given one."""
 SENTENCES = ("id", "implementation", "reason", "risk", "approver")
@@ -113,92 +112,27 @@ def _known(written: RuntimeDeviationsFile, file: str, sha256: str) -> KnownDevia
     return KnownDeviations(file, sha256, written.deviation)
 
 
-def with_known(run: SuiteRun, known: KnownDeviations, on: date) -> SuiteRun:
-    """A run whose deviations are accepted where a record of the file is exactly about them on that day."""
-    open_findings = {finding.place: finding for finding in findings_of(run)}
-    accepted: dict[tuple[str, str, str], str] = {}
-    applied = []
-    for record in known.records:
-        wrong = tuple(_wrong(record, run, on, open_findings, accepted))
-        if not wrong:
-            accepted |= {finding.place: record.id for finding in record.findings}
-        applied.append(AppliedRecord(
-            record.id, tuple(" ".join(filter(None, finding.place)) for finding in record.findings), record.reason,
-            record.risk, record.approver, str(record.expires), wrong,
-        ))  # fmt: skip
-    deviations = tuple(
-        structs.replace(each, accepted=accepted[_place(each)])
-        if _place(each) in accepted and each.standing in (Standing.BAD, Standing.OPEN)
-        else each
-        for each in run.deviations
-    )
-    unbounded = tuple(operator for operator, _, kind in accepted if kind == WITHOUT_BOUND)
-    return structs.replace(
-        run,
-        deviations=deviations,
-        known=AppliedRecords(known.file, known.sha256, str(on), tuple(applied), unbounded),
-    )
+def template(findings: Iterable[RuntimeFinding], suite: str, implementation: str) -> str:
+    """A file of records to be filled in, one for each operator; a file with an empty reason is refused.
 
-
-def findings_of(run: SuiteRun) -> Iterator[RuntimeFinding]:
-    """What a run found that a record can accept: what deviates or is open, and what has no bound."""
-    for each in run.deviations:
-        if each.standing in (Standing.BAD, Standing.OPEN):
-            yield RuntimeFinding(each.operator, each.kind, each.number, each.element, each.data_sets)
-    for name, counts in run.operators.items():
-        if counts.without_bound:
-            yield RuntimeFinding(name, WITHOUT_BOUND, counts.without_bound)
-
-
-def _place(deviation: object) -> tuple[str, str, str]:
-    return deviation.operator, deviation.element, deviation.kind  # type: ignore[attr-defined, no-any-return]
-
-
-def _wrong(
-    record: RuntimeDeviation,
-    run: SuiteRun,
-    on: date,
-    open_findings: Mapping[tuple[str, str, str], RuntimeFinding],
-    accepted: Mapping[tuple[str, str, str], str],
-) -> Iterator[str]:
-    """Each rule about records that a record breaks, with what is wrong."""
-    if on > record.expires:
-        yield f"unexpired: it expired on {record.expires}; the day is {on}"
-    if record.suite != run.suite_sha256:
-        yield f"current: it is about the suite {record.suite}"
-    elif record.implementation != run.implementation:
-        yield f"current: it is about {record.implementation}"
-    else:
-        for finding in record.findings:
-            name, there = " ".join(filter(None, finding.place)), open_findings.get(finding.place)
-            if there is None:
-                yield f"used: the run has no deviation {name}"
-            elif finding.place in accepted:
-                yield f"exact: {name} is already accepted by {accepted[finding.place]}"
-            elif there.number != finding.number:
-                yield f"exact: {name} occurs {plural(there.number, 'time')}, not {finding.number}"
-            elif there.data_sets != finding.data_sets:
-                yield f"exact: {name} occurs in other data sets"
-        twice = [place for place, number in Counter(each.place for each in record.findings).items() if number > 1]
-        if twice:
-            yield f"exact: {' '.join(filter(None, twice[0]))} is named twice"
-
-
-def template(run: SuiteRun) -> str:
-    """A file of records to be filled in, one for each operator; a file with an empty reason is refused."""
+    Args:
+        findings: what the records accept.
+        suite: the SHA-256 of suite.json.
+        implementation: the name of what was run.
+    """
     blocks = []
     by_operator: dict[str, list[RuntimeFinding]] = {}
-    for finding in findings_of(run):
+    for finding in findings:
         by_operator.setdefault(finding.operator, []).append(finding)
-    for number, (operator, findings) in enumerate(by_operator.items(), 1):
+    for number, of_operator in enumerate(by_operator.values(), 1):
         listed = [
-            f"  {{ operator = {_quoted(operator)}, element = {_quoted(each.element)}, kind = {_quoted(each.kind)}, "
-            f"number = {each.number}, data_sets = {_quoted(each.data_sets)} }},"
-            for each in findings
+            f"  {{ operator = {_quoted(each.operator)}, element = {_quoted(each.element)}, "
+            f"kind = {_quoted(each.kind)}, number = {each.number}, data_sets = {_quoted(each.data_sets)} }},"
+            for each in of_operator
         ]
         blocks.append("\n".join([
-            "[[deviation]]", f'id             = "D{number}"', f"suite          = {_quoted(run.suite_sha256)}",
-            f"implementation = {_quoted(run.implementation)}", 'reason         = ""', 'risk           = ""',
+            "[[deviation]]", f'id             = "D{number}"', f"suite          = {_quoted(suite)}",
+            f"implementation = {_quoted(implementation)}", 'reason         = ""', 'risk           = ""',
             'approver       = ""', f"expires        = {FIRST_DAY}", "findings = [", *listed, "]",
         ]))  # fmt: skip
     return HEAD + "".join(f"\n{block}\n" for block in blocks)

@@ -25,7 +25,8 @@ from sonnx.prover.signature_family import signatures
 from sonnx.suite.archive import Part, StoredCase, Suite, read_cases
 from sonnx.suite.c_harness import CASES, FOLDER, cases_file, harness_sources
 from sonnx.suite.cases import OperatorSuite, operator_suite
-from sonnx.suite.must_pass import list_name, list_of
+from sonnx.suite.must_pass import must_pass_name, must_pass_text
+from sonnx.suite.networks import NETWORKS, network_suite
 from sonnx.suite.options import MakeOptions
 from sonnx.suite.structures import BOUNDS
 from sonnx.supervise.identity import tool_identity, value_hash
@@ -68,6 +69,8 @@ def make_suite(folder: Path, options: MakeOptions, make: MakeOperators = make_op
         except Unfinished as reason:
             whole = f"; the folder has {len(suite.parts)} of {len(chosen)} operators, and --resume makes the others"
             raise Unfinished(f"{reason}{whole if suite.parts else ''}") from None
+        if NETWORKS in suite.names and NETWORKS not in suite.parts:
+            suite.keep(NETWORKS, network_suite(options))
         return suite.finished()
 
 
@@ -96,7 +99,8 @@ class _SuiteFolder:
     """The folder of a suite that is being made."""
 
     def __init__(self, folder: Path, options: MakeOptions, chosen: Sequence[OperatorDefinition]) -> None:
-        self.folder, self.options, self.names = folder, options, [described.name for described in chosen]
+        self.folder, self.options = folder, options
+        self.names = [*(described.name for described in chosen), *([NETWORKS] if options.models else [])]
         make_folder(folder) if folder.is_dir() else make_new_folder(folder)
         of_suite = {"operators": self.names, "options": _that_change_it(options)}
         self.journal = Journal(folder / JOURNAL, KIND, {
@@ -136,7 +140,7 @@ class _SuiteFolder:
         """
         suite = self.suite()
         write_whole(self.folder / "outputs.py", Path(__file__).with_name("standalone.py").read_bytes())
-        write_whole(self.folder / list_name(suite), list_of(suite))
+        write_whole(self.folder / must_pass_name(suite), must_pass_text(suite))
         if self.options.harness is not None:
             self._write_harness(suite)
         write_whole(self.folder / "suite.json", json_text(suite))

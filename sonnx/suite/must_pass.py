@@ -28,12 +28,12 @@ class MustPassList(Struct, frozen=True):
     operators: frozenset[str]
 
 
-def list_name(suite: Suite) -> str:
+def must_pass_name(suite: Suite) -> str:
     """The name of the file with the list of a suite."""
     return f"must-pass-{suite.edition}.txt"
 
 
-def list_of(suite: Suite) -> str:
+def must_pass_text(suite: Suite) -> str:
     """The list of an edition: every conforming case of the suite; a vendor may leave cases out of a copy."""
     head = (
         f"# The cases of edition {suite.edition} that an implementation of the whole edition passes.\n"
@@ -43,7 +43,7 @@ def list_of(suite: Suite) -> str:
     return head + "".join(f"{name}\n" for operator in operators for name in case_ids(suite, operator, conforming=True))
 
 
-def read_list(path: Path, suite: Suite, operators: Sequence[str]) -> MustPassList:
+def read_must_pass(path: Path, suite: Suite, operators: Sequence[str]) -> MustPassList:
     """The cases that a list names.
 
     Raises:

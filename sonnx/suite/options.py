@@ -26,6 +26,11 @@ class MakeOptions(Options, frozen=True, kw_only=True):
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     every_version: Annotated[bool, Argument("every admitted version, not only the newest one")] = False
     pairs: Annotated[bool, Argument("cover every pair of classes, not only every class")] = False
+    models: Annotated[
+        int,
+        Argument("also N random networks, and sequences that compilers fuse", metavar="N", read=amount("networks")),
+    ] = 0
+    seed: Annotated[int, Argument("the seed of networks (default 0)", metavar="S", read=int)] = 0
     harness: Annotated[
         str | None,
         Argument(

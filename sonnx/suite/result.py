@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Struct, convert, structs
@@ -17,6 +17,7 @@ from sonnx.profile import catalogue
 from sonnx.report.document import CaseResult, Criterion, Document, Matrix, MatrixCell, Section, Standing, printable
 from sonnx.report.rendered import Rendered
 from sonnx.suite.judge import ACCEPTED, FAULT, KINDS, MISSING, REFUSED, SHAPE, TIMES, TYPE, JudgedDifference
+from sonnx.suite.known_deviations import WITHOUT_BOUND, RuntimeFinding, template
 
 MAX_SHOWN = 200
 """Characters of an input that are shown."""
@@ -30,8 +31,6 @@ DEMANDS = {
     ACCEPTED: "A call that ONNX forbids has no outputs.",
 }
 """What each kind of deviation breaks, but those of elements."""
-WITHOUT_BOUND = "without bound"
-"""The word for data sets of which nothing is demanded, where a record accepts them."""
 ELEMENTS_DEMAND = "Elements of outputs are as expected"
 
 
@@ -224,9 +223,16 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
         """See `Rendered.to_format`; `deviations` is a file of records to be filled in."""
         if name != "deviations":
             return super().to_format(name)
-        from sonnx.suite.known_deviations import template  # which reads runs
+        return template(self.open_findings(), self.suite_sha256, self.implementation)
 
-        return template(self)
+    def open_findings(self) -> Iterator[RuntimeFinding]:
+        """What a record of known deviations can accept: what deviates or is open, and what has no bound."""
+        for each in self.deviations:
+            if each.standing in (Standing.BAD, Standing.OPEN):
+                yield RuntimeFinding(each.operator, each.kind, each.number, each.element, each.data_sets)
+        for name, counts in self.operators.items():
+            if counts.without_bound:
+                yield RuntimeFinding(name, WITHOUT_BOUND, counts.without_bound)
 
     def document(self) -> Document:
         """The run as a document: a section for each operator."""

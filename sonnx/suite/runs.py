@@ -27,13 +27,15 @@ from sonnx.executor.runtimes import Failure, Fault
 from sonnx.model.reader import Unreadable, read
 from sonnx.numerics.formats import Array
 from sonnx.numerics.value_classes import ClassCase
+from sonnx.suite.accepted_runs import with_known
 from sonnx.suite.archive import EXACT, StoredCase, Suite, read_cases, read_suite, require_whole
 from sonnx.suite.cases import SEED, specs_of
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
 from sonnx.suite.kept_results import KeptResults
-from sonnx.suite.known_deviations import KnownDeviations, read_known, with_known
-from sonnx.suite.must_pass import MustPassList, read_list
+from sonnx.suite.known_deviations import KnownDeviations, read_known
+from sonnx.suite.must_pass import MustPassList, read_must_pass
+from sonnx.suite.networks import NETWORKS
 from sonnx.suite.options import JudgeOptions, RunOptions
 from sonnx.suite.other_reading import is_value_by_onnx
 from sonnx.suite.program import Answer, Program
@@ -161,7 +163,7 @@ def _files(
 ) -> tuple[KnownDeviations | None, MustPassList | None]:
     """The files of the options, read before the work begins."""
     known = None if options.deviations is None else read_known(options.deviations)
-    return known, None if options.must_pass is None else read_list(options.must_pass, suite, names)
+    return known, None if options.must_pass is None else read_must_pass(options.must_pass, suite, names)
 
 
 def _with_known(run: SuiteRun, known: KnownDeviations | None, options: JudgeOptions) -> SuiteRun:
@@ -340,10 +342,12 @@ def explanation(
     """The erratum whose other reading explains a difference of a data set; None if no erratum does."""
     case = stored.case
     value_class = case.sets[number].value_class if case.sets else None
+    of_network = case.operator == NETWORKS
+    used = {node.operator for node in read(stored.model).graph.nodes} if of_network else {case.operator}
     return next(
-        (erratum for erratum, value_classes in errata_of(case.operator, difference.kind)
+        (erratum for operator in sorted(used) for erratum, value_classes in errata_of(operator, difference.kind)
          if value_class in value_classes
-         or is_instead(case.operator, erratum, difference, inputs, stored.model, actual)), None
+         or is_instead(operator, erratum, difference, inputs, stored.model, actual)), None
     )  # fmt: skip
 
 

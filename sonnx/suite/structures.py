@@ -138,6 +138,29 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
     return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), sized, unpadded, decided)
 
 
+def conforming_call(
+    family: SignatureFamily, wanted: Sequence[z3.BoolRef], liked: Sequence[z3.BoolRef]
+) -> CallInstance | None:
+    """A conforming call within the bounds that satisfies conditions, and further ones as far as it can be.
+
+    Args:
+        family: the signature; its context is entered.
+        wanted: what holds of the call.
+        liked: what is preferred, the most important first.
+
+    Returns: the call; None where there is none, or the solver or the checker does not decide it.
+    """
+    filled = _filled(family)
+    search = _Search(
+        [*conforming(family), *_bounds(family, WIDE_EXTENT), *wanted], [], [*filled[:1], *liked, *filled[1:]]
+    )
+    values = search.preferred_model()
+    if values is None:
+        return None
+    call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
+    return call if report.verdict in (Verdict.PASS, Verdict.ASSUMED) else None
+
+
 def problem(family: SignatureFamily) -> str:
     """The conditions and classes of a signature as the solver gets them: equal texts have equal answers."""
     family = replace(family, folded=True)
@@ -267,6 +290,10 @@ class _Search:
             last = self.solver.check(*kept, liked) == z3.sat
             kept += [liked] * last
         return z3.sat if last or self.solver.check(*kept) == z3.sat else self.solver.check(*terms)
+
+    def preferred_model(self) -> Mapping[str, int] | None:
+        """The values of a model that satisfies the preferred conditions, each in turn where possible."""
+        return self._model()[0] if self._preferably([]) == z3.sat else None
 
     def any(self) -> list[tuple[Mapping[str, int], list[int]]]:
         """One model, if there is one."""

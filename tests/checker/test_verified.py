@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -15,7 +16,17 @@ import pytest
 from sonnx.profile import catalogue
 from tests.support.cases import spread
 from tests.support.paths import ROOT
-from tests.support.verified_check import RECORD, case_models, damaged, digest, of_check, of_program, write_weights
+from tests.support.verified_check import (
+    RECORD,
+    case_models,
+    damaged,
+    digest,
+    of_check,
+    of_program,
+    rewritten,
+    write_weights,
+)
+from tests.support.wire_variants import variant
 
 PROGRAM = ROOT / "build" / "verified" / "sonnx-verified"
 EDITION = catalogue.editions().default
@@ -94,3 +105,48 @@ def test_field_numbers_of_unknown_groups(group: bytes, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.parser.parse_model(MANY_ATTRIBUTES).SerializeToString() + group)
     assert of_program(PROGRAM, [path], EDITION) == [of_check(path, EDITION)]
+
+
+def test_other_forms_of_the_wire_format_say_the_same() -> None:
+    originals, same, changed = [data for data in spread(list(case_models()), 60) if data], 0, 0
+    for seed, data in enumerate(originals):
+        form = variant(random.Random(seed), data)
+        changed += form != data
+        same += onnx.ModelProto.FromString(form) == onnx.ModelProto.FromString(data)
+    assert changed > len(originals) / 2
+    assert same > len(originals) * 0.8, "more than one form in five has an unknown field or a value that counts"
+
+
+@needs_program
+def test_the_program_on_other_forms_of_the_wire_format(tmp_path: Path) -> None:
+    paths = []
+    for index, data in enumerate(rewritten([data for data in spread(list(case_models()), 60) if data], 60)):
+        paths.append(tmp_path / f"{index}.onnx")
+        paths[-1].write_bytes(data)
+    for path, answer in zip(paths, of_program(PROGRAM, paths, EDITION), strict=True):
+        assert answer.code == of_check(path, EDITION).code, path
+
+
+@needs_program
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\x08", "it ends inside a field at byte 1"),
+        (b"\x08" + b"\x80" * 10, "a number of more than 10 bytes ends at byte 11"),
+        (b"\x3a\x05ab", "a field reaches beyond the end of its message at byte 2"),
+        (b"\x00\x01", "a field has the number 0 at byte 0"),
+        (b"\x80\x80\x80\x80\x10\x00", "a field has a number beyond 2^29 at byte 0"),
+        (b"\x0e", "a field has the wire type 6 at byte 1"),
+        (b"\x9b\x06\xa4\x06", "the end of a group does not match its start at byte 4"),
+        (b"\x3a\x07\x2a\x05\x22\x03abc", "a list of numbers ends inside one at byte 9"),
+        (b"\x9b\x06" * 102, "it is nested deeper than 100 levels"),
+        (b"\x12\xb8\x17" + bytes(3000), "it has no graph"),
+        (b"\x12\x81\x20" + bytes(4097), "it has 4097 bytes in one name, more than the 4096 allowed"),
+    ],
+)
+def test_the_reason_why_the_program_does_not_read_a_file(data: bytes, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(data)
+    done = subprocess.run([PROGRAM, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"is not a model: {reason}\n")

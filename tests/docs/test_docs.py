@@ -139,11 +139,14 @@ OTHER_NAMES = {
     EVERY_NODE,
     RUNS,
 }
+FILES_OF_HARNESS = ("cases", "outputs")
+"""The endings of files of the harness in C, one of each for an operator."""
 OTHER_NAMES |= {REACH, *(name for name, _ in WAYS.values())}
 
 
 def test_slugs_exist() -> None:
     known = rules_by_slug().keys() | catalogue.errata().keys() | OTHER_NAMES
+    known |= {f"{operator.name}.{ending}" for operator in catalogue.operators() for ending in FILES_OF_HARNESS}
     for page, text in TEXTS.items():
         for name in re.findall(r"`((?:[A-Z]\w*\.)?[a-zA-Z0-9_]+(?:-[a-zA-Z0-9_]+)*)`", prose(text)):
             operator, dot, _ = name.rpartition(".")

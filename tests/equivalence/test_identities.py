@@ -240,7 +240,7 @@ def test_floats_that_come_back_are_equal_over_the_reals() -> None:
     for body in ("a = Neg(x) y = Neg(a)", "a = Cast <to = 11> (x) y = Cast <to = 1> (a)", "y = Cast <to = 1> (x)"):
         assert answer(model(body, "float"), model(SAME, "float")) == Answer.ROUNDING
     assert (
-        answer(model("a = Cast <to = 10> (x) y = Cast <to = 1> (a)", "float"), model(SAME, "float")) == Answer.UNDECIDED
+        answer(model("a = Cast <to = 10> (x) y = Cast <to = 1> (a)", "float"), model(SAME, "float")) == Answer.NARROWED
     )
 
 

@@ -11,10 +11,11 @@ from msgspec import structs
 import sonnx
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.cli.main import run
+from sonnx.suite.accepted_runs import with_known
 from sonnx.suite.archive import Suite
-from sonnx.suite.known_deviations import read_known, template, with_known
+from sonnx.suite.known_deviations import read_known
 from sonnx.suite.making import make_suite
-from sonnx.suite.must_pass import case_ids, list_name
+from sonnx.suite.must_pass import case_ids, must_pass_name
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.result import SuiteRun, read_run
 from sonnx.suite.runs import run_suite
@@ -55,7 +56,7 @@ def ran(suite: Suite) -> SuiteRun:
 
 def filled(ran: SuiteRun, path: Path, old: str = "", new: str = "") -> Path:
     """The template of a run with a reason, and with a text replaced."""
-    text = template(ran)
+    text = ran.to_format("deviations")
     for key in ("reason", "risk", "approver"):
         text = text.replace(f'{key:14} = ""', f'{key:14} = "known since 1.0"')
     text = text.replace("0001-01-01", "2027-01-01")
@@ -130,7 +131,7 @@ def test_the_command_takes_the_file_and_a_day(
 ) -> None:
     words = ["suite", "run", suite.folder, "--runtime", RUNTIME, "--quiet"]
     assert run([*words, "--format", "deviations"]) == 1
-    assert capsys.readouterr().out == template(ran)
+    assert capsys.readouterr().out == ran.to_format("deviations")
     known = ["--deviations", str(filled(ran, tmp_path / "known.toml"))]
     assert run([*words, *known, "--date", str(DAY)]) == 0
     assert "2027-01-01" in capsys.readouterr().out
@@ -141,7 +142,7 @@ def test_the_command_takes_the_file_and_a_day(
 
 
 def test_of_the_cases_of_a_must_pass_list_none_may_be_refused(suite: Suite, ran: SuiteRun, tmp_path: Path) -> None:
-    listed = Path(suite.folder) / list_name(suite)
+    listed = Path(suite.folder) / must_pass_name(suite)
     ids = [line for line in listed.read_text("utf-8").splitlines() if not line.startswith("#")]
     assert ids == [*case_ids(suite, "Relu", conforming=True)]
     assert len(ids) == suite.parts[0].positive

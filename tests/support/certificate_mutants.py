@@ -3,6 +3,7 @@
 python -m tests.support.certificate_mutants [--count 1000]
 
 The certificates are of properties of random networks, which hold with little to spare, so that most changes matter.
+Half of them have parts that are sides of neurons.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 import sonnx
 from sonnx.base.files import sha256
 from sonnx.properties import certificate_checker
+from sonnx.properties.rounds import HALVED
 from tests.support.layer_networks import computed, network, vnnlib
 
 CLAIMS = ("format", "claim", "model", "property")
@@ -91,15 +93,20 @@ def _change(document: Any, place: tuple[Any, ...], draw: random.Random) -> None:
 
 
 def certified(seed: int, folder: Path) -> tuple[bytes, str, str, str] | None:
-    """A random network, a property that holds with little to spare, its certificate, and one that does not hold."""
+    """A random network, a property that holds with little to spare, its certificate, and one that does not hold.
+
+    Of an odd seed the network has two inputs, whose box is halved; of an even one so many that parts are the sides of
+    neurons.
+    """
     draw = np.random.default_rng(seed)
-    sizes = (2, *(int(n) for n in draw.integers(3, 8, 2)), 2)
+    inputs, share, radius = (2, 0.02, 1.0) if seed % 2 else (HALVED + 2, 0.8, 0.5)
+    sizes = (inputs, *(int(n) for n in draw.integers(3, 8, 2)), 2)
     model, layers = network(draw, sizes)
-    values = list(computed(layers, draw.uniform(-1, 1, (4000, 2))))[2]
-    spare, least = 0.02 * np.ptp(values[:, 0]), values[:, 0].min()
-    text, violated = (vnnlib(2, 2, 1.0, f"(<= Y_0 {end:.6f})") for end in (least - spare, least + 1e-5))
+    values = list(computed(layers, draw.uniform(-radius, radius, (4000, inputs))))[2]
+    spare, least = share * np.ptp(values[:, 0]), values[:, 0].min()
+    text, violated = (vnnlib(inputs, 2, radius, f"(<= Y_0 {end:.6f})") for end in (least - spare, least + 1e-5))
     (folder / "p.vnnlib").write_text(text, "utf-8")
-    found = sonnx.verify_property(model, folder / "p.vnnlib", unchecked=True, search=10.0)
+    found = sonnx.verify_property(model, folder / "p.vnnlib", unchecked=True, search=4.0)
     return (model, text, found.certificate, violated) if found.certificate else None
 
 
@@ -118,6 +125,7 @@ def main(arguments: list[str]) -> int:
             model, text, certificate, violated = case
             certificate_checker.check(model, text.encode(), certificate.encode())
             outcomes["unchanged, accepted"] += 1
+            outcomes["of these with sides of neurons"] += '"neuron"' in certificate
             wrong = outcome(model, violated, refitted(certificate, violated)) != "refused"
             outcomes["WRONG" if wrong else "with a violated property, refused"] += 1
             outcomes.update(

@@ -18,10 +18,12 @@ from typing import Any
 
 from sonnx.profile import catalogue
 from tests.support.paths import DATA, ROOT
-from tests.support.verified_check import AT_ONCE, digest, models, of_program, write_weights
+from tests.support.verified_check import AT_ONCE, digest, models, of_program, rewritten, small, write_weights
 
 RANDOM = 200
 """Random models beside those of the tests."""
+REWRITTEN = 400
+"""Models in other forms of the wire format."""
 MUTANTS = DATA / "definition_mutants.toml"
 
 
@@ -87,7 +89,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         cases = Path(temporary)
         write_weights(cases)
-        for index, data in enumerate(dict.fromkeys(models(RANDOM))):
+        contents = list(dict.fromkeys(models(RANDOM)))
+        for index, data in enumerate([*contents, *rewritten(small(contents), REWRITTEN)]):
             (cases / f"{index}.onnx").write_bytes(data)
         expected = said_of_cases(built / "sonnx-verified", cases)
         for mutant in mutants:

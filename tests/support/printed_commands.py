@@ -36,6 +36,8 @@ FENCE = re.compile(
 )
 SHELL = ("sh", "console", "")
 """The languages of blocks that hold commands; those without a language also hold what is printed."""
+PROGRAMS = ("$ sonnx ", "sonnx ", "python ", "cc ", "cp ", "mkdir ", "sed ", "./")
+"""How a command begins in a block that also holds what is printed."""
 RUN = (0, 1, 3)
 """The exit codes of a command that was understood and carried out."""
 TIME_LIMIT = 900
@@ -104,7 +106,7 @@ def _of_block(language: str, body: str) -> Iterator[str]:
     for line in body.replace("\\\n", " ").splitlines():
         if language == "sh" and line.strip():
             yield line.strip()
-        elif line.startswith(("$ sonnx ", "sonnx ", "python ", "cc ")):
+        elif line.startswith(PROGRAMS):
             yield line.removeprefix("$ ")
 
 

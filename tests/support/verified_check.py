@@ -1,8 +1,10 @@
 """Compare the check with the program extracted from the formalization: exit codes, and what does not hold where.
 
-`python -m tests.support.verified_check PROGRAM [--random N] [--damaged N] [--edition E] [--folder DIR] [--record]`
+`python -m tests.support.verified_check PROGRAM [--random N] [--damaged N | --rewritten N] [--edition E] [--folder DIR]
+[--record]`
 ends with 0 if both say the same of every model, else with 1 and the models that differ.  The models are those of all
-cases, of the examples and of the onnx package, random ones, and damaged files.  `--record` writes what the program says
+cases, of the examples and of the onnx package, random ones, damaged files, and models in other forms of the wire
+format.  `--record` writes what the program says
 of the cases to tests/data/verified.toml, with which `make test` compares the check where there is no program.
 """
 
@@ -16,7 +18,7 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import onnx
@@ -38,9 +40,12 @@ from sonnx.profile import catalogue
 from sonnx.profile.cases import all_cases
 from tests.support.paths import DATA, ROOT
 from tests.support.random_models import perturbed, random_model, sample_calls, with_symbols
+from tests.support.wire_variants import variant
 
 AT_ONCE = 200
 """Models of one run of the program."""
+LONGEST_REWRITTEN = 30_000
+"""The largest models that are rewritten, in bytes."""
 UNREADABLE = 2
 RECORD = ROOT / "tests" / "data" / "verified.toml"
 DEFINITION_MODELS = DATA / "definition_models.toml"
@@ -140,6 +145,18 @@ def damaged(originals: Sequence[bytes], count: int) -> Iterator[bytes]:
         yield bytes(data)
 
 
+def small(contents: Iterable[bytes]) -> list[bytes]:
+    """The models that are rewritten."""
+    return [data for data in contents if 0 < len(data) < LONGEST_REWRITTEN]
+
+
+def rewritten(originals: Sequence[bytes], count: int) -> Iterator[bytes]:
+    """Models in other forms of the wire format."""
+    for seed in range(count):
+        chance = random.Random(seed)
+        yield variant(chance, chance.choice(originals))
+
+
 def compare(program: Path, contents: Iterator[bytes], edition: str, folder: Path) -> tuple[Counter[str], list[str]]:
     """How many models, findings and unreadable files there were, and a line for each model that differs."""
     counts, differing, waiting = Counter[str](), list[str](), list[Path]()
@@ -209,6 +226,7 @@ def main() -> int:
     parser.add_argument("program", type=Path)
     parser.add_argument("--random", type=int, default=200, help="random models")
     parser.add_argument("--damaged", type=int, default=0, help="damaged files instead")
+    parser.add_argument("--rewritten", type=int, default=0, help="models in other forms of the wire format instead")
     parser.add_argument("--edition", default=catalogue.editions().default)
     parser.add_argument("--folder", type=Path, help="where models that differ stay")
     parser.add_argument("--record", action="store_true", help="write what the program says of the cases")
@@ -223,6 +241,8 @@ def main() -> int:
         contents = models(options.random)
         if options.damaged:
             contents = damaged([data for data in contents if data], options.damaged)
+        elif options.rewritten:
+            contents = rewritten(small(contents), options.rewritten)
         counts, differing = compare(options.program, contents, options.edition, folder)
     for line in differing[:40]:
         print(line)

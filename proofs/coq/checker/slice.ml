@@ -16,4 +16,9 @@ let every test s =
   let stop = s.first + s.size in
   let rec go i = i >= stop || (test (get s i) && go (i + 1)) in
   go s.first
-let text_of s = String.init s.size (fun i -> Char.unsafe_chr (get s (s.first + i)))
+let text_of s =
+  let t = Bytes.create s.size in
+  (match s.source with
+   | File b -> for i = 0 to s.size - 1 do Bytes.unsafe_set t i (Bigarray.Array1.unsafe_get b (s.first + i)) done
+   | Text u -> Bytes.blit_string u s.first t 0 s.size);
+  Bytes.unsafe_to_string t

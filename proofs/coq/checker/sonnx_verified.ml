@@ -86,7 +86,7 @@ let sentence reason =
   | EndsInList b -> "a list of numbers ends inside one " ^ at b
   | TooDeep -> Printf.sprintf "it is nested deeper than %d levels" (most_levels - 1)
   | LongName n -> Printf.sprintf "it has %d bytes in one name, more than the %d allowed" n longest_name
-  | TooMany (n, what, most) -> Printf.sprintf "it has %d %s, more than the %d allowed" n what most
+  | TooMany e -> Printf.sprintf "it has %d %s, more than the %d allowed" e.excess_number e.excess_of e.excess_most
   | NoGraph -> "it has no graph"
   | Unfinished -> failwith "the reader did not end"
 

@@ -71,6 +71,12 @@ class Readings(NamedTuple):
         features = features_of(application) if listed else frozenset()
         return next((each.reason for each in listed if each.features <= features), "")
 
+    def was_run(self, application: Application) -> bool:
+        """Whether this form of the operator was run in the runtime, and has the values of the definition there; of
+        hypotheses that are not about a runtime there is nothing to run.
+        """
+        return not self.measured or features_of(application) in self.agrees.get(application.operator, ())
+
     def kernel_nodes(self, model: Model) -> Mapping[int, str]:
         """The nodes, by number, that the runtime computes with a kernel of its own, and what its values are."""
         if not self.kernels:

@@ -1,13 +1,18 @@
 """The recipe of the models in this folder: exports of several frameworks, as their users make them.
 
-Needs torch, onnxscript, scikit-learn, skl2onnx, onnxmltools and lightgbm, which nothing else does:
+Needs torch, onnxscript, keras, scikit-learn, skl2onnx, onnxmltools, onnxruntime and lightgbm:
     python -m venv exporters
     exporters/bin/pip install torch==2.13.0 onnxscript==0.7.2 skl2onnx==1.20.0 onnxmltools==1.16.0 lightgbm==4.7.0
-    exporters/bin/python tests/models/frameworks/make.py
+    exporters/bin/pip install keras==3.15.1 onnxruntime==1.32.0
+    exporters/bin/python tests/models/frameworks/make.py [NAME ...]
 """
 
 from __future__ import annotations
 
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +71,37 @@ class Decoder(nn.Module):
         return torch.softmax(self.layers(image), 1)
 
 
+class VisionTransformer(nn.Module):
+    """Patches of an image, a token for the class, two layers of attention, and a classifier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patches, self.norm, self.head = nn.Conv2d(3, 16, 4, stride=4), nn.LayerNorm(16), nn.Linear(16, 4)
+        self.token, self.places = nn.Parameter(torch.zeros(1, 1, 16)), nn.Parameter(torch.randn(1, 17, 16) / 50)
+        layer = nn.TransformerEncoderLayer(16, 2, 32, 0.0, "gelu", batch_first=True, norm_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        """Scores of four classes."""
+        tokens = self.patches(image).flatten(2).transpose(1, 2)
+        tokens = torch.cat([self.token.expand(image.shape[0], -1, -1), tokens], 1) + self.places
+        return self.head(self.norm(self.encoder(tokens))[:, 0])
+
+
+class Classifier(nn.Module):
+    """Two convolutions, the mean of each channel, and scores of ten classes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))
+        self.second = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU())
+        self.scores = nn.Linear(8, 10)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        """Scores of ten classes."""
+        return self.scores(nn.functional.adaptive_avg_pool2d(self.second(self.first(image)), 1).flatten(1))
+
+
 class Controller(nn.Module):
     """A recurrent controller with a bounded output."""
 
@@ -86,6 +122,50 @@ def exported(name: str, module: nn.Module, sample: torch.Tensor, **options: Any)
     save(name, onnx.load(target))
 
 
+def keras_cnn() -> Any:
+    """A classifier of Keras, exported by its own method."""
+    os.environ["KERAS_BACKEND"] = "torch"
+    import keras
+    from keras import layers
+
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([
+        layers.Input((16, 16, 1)), layers.Conv2D(4, 3, padding="same", activation="relu"), layers.BatchNormalization(),
+        layers.MaxPooling2D(2), layers.Conv2D(8, 3, activation="relu"), layers.GlobalAveragePooling2D(),
+        layers.Dense(4, activation="softmax"),
+    ])  # fmt: skip
+    model(numpy.zeros((1, 16, 16, 1), numpy.float32))
+    with tempfile.TemporaryDirectory() as folder:
+        model.export(f"{folder}/model.onnx", format="onnx")
+        return onnx.load(f"{folder}/model.onnx")
+
+
+def quantized_cnn() -> Any:
+    """A classifier of PyTorch with weights and activations of eight bits, by onnxruntime."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
+
+    class Samples(CalibrationDataReader):  # type: ignore[misc]
+        """Random images."""
+
+        def __init__(self) -> None:
+            draw = numpy.random.default_rng(0)
+            self.images: Iterator[Any] = iter(draw.standard_normal((8, 1, 1, 16, 16)).astype(numpy.float32))
+
+        def get_next(self) -> Any:
+            """The next image, None after the last one."""
+            image = next(self.images, None)
+            return None if image is None else {"image": image}
+
+    torch.manual_seed(1)
+    with tempfile.TemporaryDirectory() as folder:
+        before, after = f"{folder}/before.onnx", f"{folder}/after.onnx"
+        sample = (torch.zeros(1, 1, 16, 16),)
+        torch.onnx.export(Classifier().eval(), sample, before, dynamo=False, input_names=["image"])
+        kinds = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8}
+        quantize_static(before, after, Samples(), **kinds)
+        return onnx.load(after)
+
+
 @script(default_opset=op)
 def envelope(speed: FLOAT[1, 3], limit: FLOAT[3]) -> FLOAT[1, 3]:
     """A clipped ramp, written by hand."""
@@ -93,8 +173,24 @@ def envelope(speed: FLOAT[1, 3], limit: FLOAT[3]) -> FLOAT[1, 3]:
     return op.Clip(scaled * scaled - 1.0, op.Constant(value_float=-1.0), op.Constant(value_float=1.0))
 
 
+BY_NAME: dict[str, Callable[[], Any]] = {"keras_cnn": keras_cnn, "quantized_cnn": quantized_cnn}
+"""Models that are made apart from the others."""
+
+
 def main() -> None:
-    """All models."""
+    """All models, or those named of `BY_NAME` and the vision transformer."""
+    if not sys.argv[1:] or "torch_vit" in sys.argv:
+        torch.manual_seed(0)
+        exported("torch_vit", VisionTransformer(), torch.zeros(1, 3, 16, 16), dynamo=False, opset_version=18)
+    for name, made in BY_NAME.items():
+        if not sys.argv[1:] or name in sys.argv:
+            save(name, made())
+    if not sys.argv[1:]:
+        others()
+
+
+def others() -> None:
+    """All other models."""
     from onnxmltools import convert_lightgbm
     from onnxmltools.convert.common.data_types import FloatTensorType
     from skl2onnx import to_onnx

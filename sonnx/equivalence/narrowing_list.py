@@ -1,0 +1,68 @@
+"""The list of narrowings of a pair of models: which values have fewer digits in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from msgspec.structs import replace
+
+from sonnx.equivalence.narrowed_numbers import DIGITS, Passage
+from sonnx.equivalence.result import Narrowing
+from sonnx.equivalence.terms import Store, Term
+from sonnx.equivalence.unmatched import term_name
+from sonnx.equivalence.walk import Walk
+
+Values = tuple[Mapping[str, Term], Mapping[str, Term]]
+"""The terms of the values of both models, by name."""
+
+
+def narrowings_of(walk: Walk, values: Values, as_typed: Values) -> Iterator[Narrowing]:
+    """Each value that one model has in a narrower type, or passes through integers, with its partner.
+
+    Args:
+        walk: the comparison in which narrower types are taken as wide ones.
+        values: the terms of that comparison.
+        as_typed: the terms in their own types.
+    """
+    partners: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    for pair in walk.matched_pairs():
+        partners[0].setdefault(*pair)
+        partners[1].setdefault(*reversed(pair))
+    names = _names(values[0]), _names(values[1])
+    for own in (0, 1):
+        for name, term in values[own].items():
+            typed = as_typed[own].get(name)
+            narrowing = None if typed is None else _of(walk.store, term, typed)
+            if narrowing is None:
+                continue
+            number = partners[own].get(term.number, term.number)
+            partner = names[1 - own].get(number) or (name if name in values[1 - own] else "")
+            theirs = as_typed[1 - own].get(partner)
+            if theirs is not None and narrowing.quantum is None and theirs.facts.type == narrowing.format:
+                continue
+            other = partner or term_name(term, {})
+            first, second = (name, other) if own == 0 else (other, name)
+            yield replace(narrowing, first=first, second=second, narrower="second" if own else "first")
+
+
+def _of(store: Store, term: Term, typed: Term) -> Narrowing | None:
+    """How a value is narrowed, without its names; None where it is not."""
+    narrowed = None if store.narrowings is None else store.narrowings.constants.get(term.number)
+    if narrowed is not None:
+        return Narrowing("", "", "first", "constant", narrowed.element, narrowed.quantum)
+    if term.operator == "narrowed" and isinstance(term.key, Passage):
+        key = term.key
+        return Narrowing("", "", "first", "value", key.element, key.quantum, key.low, key.high)
+    if typed.facts.type not in DIGITS:
+        return None
+    kind: Literal["constant", "input", "value"]
+    kind = "constant" if typed.is_constant else "input" if typed.operator == "input" else "value"
+    return Narrowing("", "", "first", kind, str(typed.facts.type))
+
+
+def _names(values: Mapping[str, Term]) -> dict[int, str]:
+    names: dict[int, str] = {}
+    for name, term in values.items():
+        names.setdefault(term.number, name)
+    return names
