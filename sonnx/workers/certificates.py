@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sonnx.base.files import make_folder, require_empty, write_whole
+from sonnx.base.files import make_folder, require_empty, staged, write_whole
 from sonnx.prover import driver
 from sonnx.prover.certificates import (
     MANIFEST,
@@ -95,16 +95,17 @@ def require_usable(folder: Path) -> None:
 
 
 def write_questions(certified: Sequence[CertifiedQuestion], folder: Path) -> None:
-    """Write questions about a model as SMT-LIB files; `index.txt` states the expected answers.
+    """Write questions about a model as SMT-LIB files, all or none; `index.txt` states the expected answers.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    make_folder(folder)
-    for certified_question in certified:
-        write_whole(folder / f"{certified_question.name}.smt2", certified_question.text)
+    make_folder(folder.absolute().parent)
     lines = [f"{question.name}.smt2\t{question.expected}\t{'; '.join(question.decides)}\n" for question in certified]
-    write_whole(folder / "index.txt", "".join(lines))
+    with staged(folder, beside_others=True) as part:
+        for certified_question in certified:
+            (part / f"{certified_question.name}.smt2").write_text(certified_question.text, "utf-8")
+        (part / "index.txt").write_text("".join(lines), "utf-8")
 
 
 def write_theorem_questions(
@@ -112,25 +113,27 @@ def write_theorem_questions(
 ) -> None:
     """Write every query, and the question whether its hypotheses can hold, as SMT-LIB files; `index.txt` lists them.
 
-    An obligation that is computed is listed with the reason, and has no file.
+    The folder gets all files or none.  An obligation that is computed is listed with the reason, and has no file.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    make_folder(folder)
+    make_folder(folder.absolute().parent)
     index: list[str] = []
-    for done, theorem in enumerate(theorems):
-        progress(f"questions of {done} of {len(theorems)} theorems: {theorem.id}")
-        for number, question in enumerate(questions_of(theorem, "z3", theorem.obligations), 1):
-            name = f"{theorem.id}.{number}"
-            if question.obligation.computed:
-                index.append(f"{name}\tcomputed: {question.obligation.computed}\t{question.name}\n")
-                continue
-            index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
-            write_whole(folder / f"{name}.smt2", commented(question))
-            if question.obligation.hypotheses:
-                write_whole(folder / f"{name}.hypotheses.smt2", script(question.obligation.hypotheses))
-    write_whole(folder / "index.txt", "".join(index))
+    with staged(folder, beside_others=True) as part:
+        for done, theorem in enumerate(theorems):
+            progress(f"questions of {done} of {len(theorems)} theorems: {theorem.id}")
+            for number, question in enumerate(questions_of(theorem, "z3", theorem.obligations), 1):
+                name = f"{theorem.id}.{number}"
+                if question.obligation.computed:
+                    index.append(f"{name}\tcomputed: {question.obligation.computed}\t{question.name}\n")
+                    continue
+                index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
+                (part / f"{name}.smt2").write_text(commented(question), "utf-8")
+                if question.obligation.hypotheses:
+                    hypotheses = script(question.obligation.hypotheses)
+                    (part / f"{name}.hypotheses.smt2").write_text(hypotheses, "utf-8")
+        (part / "index.txt").write_text("".join(index), "utf-8")
 
 
 def _decoded(reply: Answer) -> Certificate:

@@ -107,7 +107,7 @@ def _runner(
         prepared = sonnx.prepare(model, unchecked=True)
         return lambda values: [*prepared.run(values).values()]
     evaluator = ReferenceEvaluator(model)
-    return lambda values: [np.asarray(each) for each in evaluator.run(None, values)]
+    return lambda values: [np.asarray(each) for each in evaluator.run(None, dict(values))]
 
 
 def _call(case: Any) -> Call | None:

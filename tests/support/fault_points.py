@@ -110,7 +110,10 @@ class Faults:
     def _change(self, what: object) -> None:
         """Cut a file of the working folder, change a byte of it, or remove it: the one of the call, else some one."""
         named = [what] if isinstance(what, str | os.PathLike) and Path(what).is_file() else []
-        path = Path(self.draw.choice(named or sorted(path for path in Path().iterdir() if path.is_file())))
+        others = sorted(path for path in Path().rglob("*") if path.is_file())
+        if not named and not others:
+            return
+        path = Path(self.draw.choice(named or others))
         how, content = self.draw.choice(("cut", "other byte", "removed")), _content(path)
         self._say(f"change of {path}: {how}")
         if how == "removed":
