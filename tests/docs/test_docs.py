@@ -26,6 +26,7 @@ from sonnx.language.evaluator import RUN_TIME, Evaluator, TensorFacts, dimension
 from sonnx.language.parser import parse
 from sonnx.language.printer import formula
 from sonnx.language.type_checker import TENSOR, ListType, RuleType, show_type, type_of
+from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES
 from sonnx.profile import catalogue
 from sonnx.profile.cases import EXPECTATIONS
 from sonnx.profile.definitions import Rule
@@ -141,7 +142,7 @@ OTHER_NAMES = {
 }
 FILES_OF_HARNESS = ("cases", "outputs")
 """The endings of files of the harness in C, one of each for an operator."""
-OTHER_NAMES |= {REACH, *(name for name, _ in WAYS.values())}
+OTHER_NAMES |= {DEFAULT_HYPOTHESES, REACH, *(name for name, _ in WAYS.values())}
 
 
 def test_slugs_exist() -> None:
@@ -159,7 +160,10 @@ def test_paths_exist() -> None:
         for path in re.findall(
             r"`((?:sonnx|restrictions|proofs|tests|docs|examples|benchmarks|tools)/[^`<\s]*)`", prose(text)
         ):
-            assert list(ROOT.glob(path.rstrip("/"))), f"{page}: {path}"
+            place, _, test = path.partition("::")
+            files = list(ROOT.glob(place.rstrip("/")))
+            assert files, f"{page}: {path}"
+            assert not test or f"def {test}(" in files[0].read_text("utf-8"), f"{page}: {path}"
 
 
 def test_the_guide_has_the_layers_of_the_contract() -> None:
