@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -98,7 +99,7 @@ class SharedRows:
         spacing, channels = self.spacing, self.target.shape[1]
         bound, together = np.empty(self.target.shape), max(1, BLOCK // self.target.low.size)
         for starts in product(*map(range, spacing)):
-            places = tuple(slice(start, None, step) for start, step in zip(starts, spacing, strict=True))
+            places: list[Any] = [slice(start, None, step) for start, step in zip(starts, spacing, strict=True)]
             for first in range(0, channels, together):
                 picked = range(first, min(first + together, channels))
                 rows = np.zeros((len(picked), *self.target.shape))
