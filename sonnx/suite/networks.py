@@ -20,7 +20,7 @@ from msgspec import structs
 from sonnx.base.errors import Stop
 from sonnx.base.files import sha256
 from sonnx.executor.executor import ModelRunner
-from sonnx.graph.environment import TensorFacts
+from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Graph, Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
