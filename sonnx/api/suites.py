@@ -57,7 +57,7 @@ def run_suite(folder: PathName, options: RunOptions) -> SuiteRun:
     return runs.run_suite(Path(folder), options, options.progress)
 
 
-@keyword_arguments(JudgeOptions)
+@keyword_arguments(JudgeOptions, subjects=2)
 def judge_suite(folder: PathName, outputs: PathName, options: JudgeOptions) -> SuiteRun:
     """Judge outputs that were made elsewhere, by a runner that stands in the folder of the suite.
 
