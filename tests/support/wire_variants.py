@@ -19,6 +19,8 @@ Field = tuple[int, int, bytes]
 """Number, wire type and value; the value of a field with a length is without the length."""
 VARINT, EIGHT, DELIMITED, START, END, FOUR = range(6)
 _UNKNOWN = 900
+_UNDEFINED = b"\x63"
+"""A number that no enumeration has: the format defines the field, and not its value."""
 _RARE = 0.05
 _DELIMITED = (FieldDescriptor.CPPTYPE_STRING, FieldDescriptor.CPPTYPE_MESSAGE)
 
@@ -95,6 +97,8 @@ def _forms(chance: random.Random, described: Any, field: Field) -> list[Field]:
         return [(label, wire, part) for part in (_halves(chance, value) if halves else [value])]
     if not change:
         return [field]
+    if described.enum_type is not None:
+        return [field, (label, wire, _UNDEFINED)]
     if not is_repeated(described):  # the last counts
         return [(label, wire, b"\1" if wire == VARINT else value), field]
     if described.type in (described.TYPE_STRING, described.TYPE_BYTES):
