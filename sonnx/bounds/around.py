@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import inf
 from pathlib import Path
 
@@ -82,7 +83,7 @@ class RowsDomain(BoundsDomain):
     def _windows(self, value: Value, most: float) -> SharedRows | None:
         """The windows of a value whose work is at most this: back to the inputs, or as wide as they may be."""
         for width in WIDTHS:
-            windows = SharedRows.before(value, lambda v, reach, width=width: self._is_restart(v, reach, width))
+            windows = SharedRows.before(value, partial(self._is_restart, width))
             if windows is None or windows.work <= most:
                 return windows
         return None
@@ -114,7 +115,7 @@ class RowsDomain(BoundsDomain):
     def _can_improve(self, value: Value) -> bool:
         return value.transfer is not None and value.has_error and not value.unbounded and not self.is_read_once(value)
 
-    def _is_restart(self, value: Value, reach: Neighbourhood, width: float) -> bool:
+    def _is_restart(self, width: float, value: Value, reach: Neighbourhood) -> bool:
         """Whether rows end at a value: windows are so wide there, or half so wide where what it is made of had rows."""
         widest = max(-(-(last - first + 1) // stride) for stride, first, last in zip(*reach, strict=True))
         operands = [] if value.transfer is None else [x for x in value.transfer.inputs if x.has_error]
