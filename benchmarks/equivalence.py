@@ -254,10 +254,13 @@ def in_float16(source: Path, target: Path) -> None:
 
 
 def in_float16_by_onnxruntime(source: Path, target: Path) -> None:
-    """The float16 converter of onnxruntime's tools for transformers."""
+    """The float16 converter of onnxruntime's tools for transformers, and their sort: it leaves nodes out of order."""
     from onnxruntime.transformers.float16 import convert_float_to_float16
+    from onnxruntime.transformers.onnx_model import OnnxModel
 
-    onnx.save(convert_float_to_float16(onnx.load(source), keep_io_types=True), target)
+    half = OnnxModel(convert_float_to_float16(onnx.load(source), keep_io_types=True))
+    half.topological_sort()
+    onnx.save(half.model, target)
 
 
 class Calibration:

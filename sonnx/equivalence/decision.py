@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from math import prod
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.expansion import may_be_random, nested_nodes
 from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
-from sonnx.equivalence.interpretation import sorted_nodes, terms_of, with_sorted_nodes
+from sonnx.equivalence.interpretation import sorted_nodes, terms_of
 from sonnx.equivalence.narrowed_bounds import domain_of, side_of_walk
 from sonnx.equivalence.narrowed_numbers import DIGITS, Narrowings
 from sonnx.equivalence.narrowing_list import narrowings_of
@@ -32,9 +31,8 @@ from sonnx.equivalence.terms import Store, Term, run_domain
 from sonnx.equivalence.unmatched import first_unmatched, term_name
 from sonnx.equivalence.walk import Cut, Walk, may_jump
 from sonnx.executor.model_inputs import required_inputs
-from sonnx.executor.node_errors import place_of
 from sonnx.executor.preparation import RunDomain
-from sonnx.model.ir import Model, Node, Tensor
+from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import stored_tensors
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
@@ -47,10 +45,6 @@ first one, unless the second one shows a difference, or a value that only one mo
 
 MATCHED = frozenset({Answer.IDENTICAL, Answer.ROUNDING, Answer.NARROWED})
 """The answers that say what two outputs have to do with each other, for every input."""
-
-
-AXIS_OF_A_SCALE = frozenset({"DequantizeLinear.axis-range", "QuantizeLinear.axis-range"})
-"""Rules that a node breaks with an axis that its operand lacks; with one scale the axis means nothing."""
 
 
 class ModelComparison(Struct, frozen=True):
@@ -166,38 +160,19 @@ def _not_valid(sides: Sequence[Side], edition: str) -> Iterator[str]:
     """A sentence for each model that is not valid ONNX: it defines no function.
 
     An output without a declared type has that of the node that makes it, so that its declaration decides nothing here.
-    Nodes in another order are sorted.
     """
     for place, side in zip(("first", "second"), sides, strict=True):
-        report = check_model(with_sorted_nodes(side.model), "", CheckRequest(edition), side.file.name)
-        broken = next((finding for finding in report.findings if _breaks_function(finding, side.model)), None)
+        report = check_model(side.model, "", CheckRequest(edition), side.file.name)
+        broken = next((finding for finding in report.findings if _breaks_function(finding)), None)
         if broken is not None:
             yield (
                 f"the {place} model is not valid ONNX: {broken.rule} fails at {broken.where.place} ({broken.actual})"
             )
 
 
-def _breaks_function(finding: Finding, model: Model) -> bool:
+def _breaks_function(finding: Finding) -> bool:
     is_undeclared_output = finding.rule == "interface-declared" and finding.where.place.startswith("graph/output")
-    if not finding.breaks_onnx or is_undeclared_output:
-        return False
-    return finding.rule not in AXIS_OF_A_SCALE or not _has_one_scale(model, finding.where.place)
-
-
-def _has_one_scale(model: Model, place: str) -> bool:
-    """Whether the scale of a node of the main graph is one number: then its axis means nothing."""
-    numbers = {place_of(node, index): index for index, node in enumerate(model.graph.nodes)}
-    node = next((model.graph.nodes[index] for text, index in numbers.items() if place in text), None)
-    if node is None or len(node.inputs) < 2:
-        return False
-    constants = {tensor.name: tensor.dims for tensor in model.graph.initializers}
-    constants |= {
-        maker.outputs[0]: attribute.value.dims
-        for maker in model.graph.nodes if maker.operator == "Constant" and maker.outputs
-        for attribute in maker.attributes if isinstance(attribute.value, Tensor)
-    }  # fmt: skip
-    dims = constants.get(node.inputs[1])
-    return dims is not None and prod(dims) == 1
+    return finding.breaks_onnx and not is_undeclared_output
 
 
 def _require_external_data(*sides: Side) -> None:
