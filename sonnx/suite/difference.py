@@ -13,6 +13,7 @@ from sonnx.base.escaping import escape, plural, quote
 from sonnx.base.files import sha256, whole_bytes
 from sonnx.base.reported import Result, reported
 from sonnx.checker.conditions import Conditions
+from sonnx.profile.text_types import Sha256
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, printable
 from sonnx.report.rendered import Rendered
 from sonnx.suite.result import Counts, Deviation, SuiteRun, message_and_details, read_run, sentence
@@ -42,7 +43,7 @@ class RunDifference(Result, Rendered, frozen=True, kw_only=True):
     """The edition whose texts the cases of both runs test."""
     hypotheses: str
     """The hypotheses of their bounds."""
-    digests: dict[str, str]
+    digests: dict[str, Sha256]
     """The SHA-256 of each report, and of the suites."""
     settings: tuple[str, ...]
     """The options of the runs that can change a result; those of one run only name it."""

@@ -14,6 +14,7 @@ from sonnx.base.files import json_value, sha256
 from sonnx.base.reported import HIDDEN, Result, reported
 from sonnx.checker.conditions import Conditions, DeviationDay, StatedDeviations
 from sonnx.profile import catalogue
+from sonnx.profile.text_types import Sha256
 from sonnx.report.document import CaseResult, Criterion, Document, Matrix, MatrixCell, Section, Standing, printable
 from sonnx.report.rendered import Rendered
 from sonnx.suite.judge import ACCEPTED, FAULT, KINDS, MISSING, REFUSED, SHAPE, TIMES, TYPE, JudgedDifference
@@ -140,7 +141,7 @@ class AppliedRecords(Struct, frozen=True):
 
     file: str
     """The base name of the file."""
-    sha256: str
+    sha256: Sha256
     """The hash of the file."""
     date: str
     """The day on which records must not have expired."""
@@ -171,7 +172,7 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
     """The deviations, by operator."""
     problems: tuple[str, ...]
     """Cases of the suite that are incomplete or changed, or operators that are not made; they were not run."""
-    must_pass_sha256: str | None = None
+    must_pass_sha256: Sha256 | None = None
     """The SHA-256 of the must-pass list, whose cases alone were run; null where all were."""
     known: AppliedRecords | None = None
     """The file of known deviations; null without one."""

@@ -61,7 +61,7 @@ from sonnx.rewriter.cost import Cost
 from sonnx.rewriter.fix_report import FixResult
 from sonnx.suite.archive import Suite
 from sonnx.suite.difference import RunDifference
-from sonnx.suite.result import SuiteRun
+from sonnx.suite.result import AppliedRecords, SuiteRun
 from tests.support.filled import filled
 from tests.support.paths import ROOT
 
@@ -245,12 +245,12 @@ def bounds_documents() -> list[str]:
         {"a": Interval(array(-1, 0), array(1, 4)), "p": Interval(array(2), array(2)), "n": Interval(array(), array())},
         (("conv", 0.75), ("add", 0.25)),
         SplitResult(8, 0.5, False, "8 boxes"), coarse=("t", "u"),
-        files={"a.npy": digest("c")},
+        files={"a.npy": digest("c")}, attained=0.75, not_run=("pool",),
     )  # fmt: skip
     split = SplitResult(2, 1.0, True, "2 boxes")
     plain = structs.replace(
         full, model="n.onnx", conditions=structs.replace(FULL, digests={}), hypotheses=other, tensors=tensors[:2],
-        met=(), decisions=(), box={}, shares=(), split=None, coarse=(), files={},
+        met=(), decisions=(), box={}, shares=(), split=None, coarse=(), files={}, attained=None, not_run=(),
     )  # fmt: skip
     return [
         json_text(full),
@@ -399,12 +399,17 @@ def suite_run_documents() -> list[str]:
         structs.replace(filled(SuiteRun, number), edition=edition, suite_sha256=digest(str(number)))
         for number, edition in enumerate(editions)
     ]
-    return [each.to_json() for each in (*runs, structs.replace(runs[0], deviations=(), problems=(), operators={}))]
+    known = structs.replace(filled(AppliedRecords, 2), records=(), without_bound=())
+    plain = structs.replace(runs[0], deviations=(), problems=(), operators={}, known=known)
+    return [each.to_json() for each in (*runs, plain)]
 
 
 def suite_difference_documents() -> list[str]:
     """Two differences of runs, and one without changes."""
-    made = [filled(RunDifference, number) for number in range(2)]
+    made = [
+        structs.replace(filled(RunDifference, number), edition=edition)
+        for number, edition in enumerate(("2026-11", "2025-10"))
+    ]
     return [each.to_json() for each in (*made, structs.replace(made[0], changes=(), not_run=()))]
 
 
