@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -30,10 +31,16 @@ LEAST = 1e-6
 PEER = r"""
 import json, sys, time, warnings
 warnings.filterwarnings("ignore")
-import numpy as np, onnx, torch, onnx2torch
+import numpy as np, onnx, torch, onnx2torch, torch.onnx.symbolic_helper
+if not hasattr(torch.onnx.symbolic_helper, "_set_opset_version"):  # names that auto_LiRPA 0.3 reads and torch 2 lacks
+    from torch.onnx._internal.torchscript_exporter._globals import GLOBALS
+    torch.onnx.symbolic_helper._set_opset_version = lambda n: setattr(GLOBALS, "export_onnx_opset_version", n)
+    torch._C.Node.__getitem__ = lambda node, name: getattr(node, node.kindOf(name))(name)
 from auto_LiRPA import BoundedModule, BoundedTensor, PerturbationLpNorm
+members = BoundedModule._named_members
+BoundedModule._named_members = lambda net, get, prefix="", recurse=True, **_: members(net, get, prefix, recurse)
 torch.set_num_threads(1)
-path, inputs, radius = sys.argv[1], np.load(sys.argv[2]), float(sys.argv[3])
+path, inputs, radius, methods = sys.argv[1], np.load(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]
 net = onnx2torch.convert(onnx.load(path)).eval()
 name, first = next(iter(net.named_children()))
 if type(first).__name__ in ("Flatten", "OnnxFlatten"):  # CROWN of a Flatten of three axes has ranges of width 0
@@ -45,7 +52,7 @@ for x in inputs:
     centre = torch.from_numpy(x)
     given = BoundedTensor(centre, PerturbationLpNorm(norm=float("inf"), eps=radius))
     row = {}
-    for method in ("CROWN", "alpha-CROWN"):
+    for method in methods:
         bounded.set_bound_opts({"optimize_bound_args": {"iteration": 20}})
         start = time.perf_counter()
         with torch.set_grad_enabled(method != "CROWN"):
@@ -69,11 +76,16 @@ def ranges(path: Path, inputs: np.ndarray, radius: float) -> list[tuple[np.ndarr
     return rows
 
 
-def peer_ranges(python: str, path: Path, inputs: np.ndarray, radius: float) -> list[dict[str, list]] | str:
+METHODS = ("CROWN", "alpha-CROWN")
+
+
+def peer_ranges(
+    python: str, path: Path, inputs: np.ndarray, radius: float, methods: Sequence[str] = METHODS
+) -> list[dict[str, list]] | str:
     """What the peer computes, or why it does not."""
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder, "inputs.npy"), inputs)
-        command = [python, "-c", PEER, str(path), str(Path(folder, "inputs.npy")), str(radius)]
+        command = [python, "-c", PEER, str(path), str(Path(folder, "inputs.npy")), str(radius), *methods]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=os.environ | {"OMP_NUM_THREADS": "1"}
         )
@@ -105,7 +117,7 @@ def main(arguments: list[str]) -> int:
             if isinstance(peer, str):
                 cells[0] = peer
             else:
-                for place, method in enumerate(("CROWN", "alpha-CROWN")):
+                for place, method in enumerate(METHODS):
                     widths = [
                         np.median((w + LEAST) / (np.array(row[method][0]) + LEAST))
                         for (w, _), row in zip(own, peer, strict=True)
