@@ -24,6 +24,10 @@ MODELS = sorted(
 )
 NOT_WRITTEN = {"tests/models/frameworks/sklearn_forest.onnx": "whose inner types are not kept"}
 """The models that `fix` refuses, with a part of its message."""
+OVER_THE_REALS = {"tests/models/frameworks/keras_cnn.onnx"}
+"""Models that are shown equal over the reals only: a Cast of an input to its own type gives the quiet NaN for every NaN,
+which the Conv behind it gives with and without the Cast; terms are not compared up to that.
+"""
 
 
 def answer(original: bytes | Path, fixed: bytes, **options: object) -> Answer:
@@ -46,7 +50,11 @@ def test_a_fixed_model_is_the_same_function(name: str) -> None:
         with pytest.raises(UsageError, match=NOT_WRITTEN[name]):
             sonnx.fix(ROOT / name, samples=0)
         return
-    assert answer(ROOT / name, sonnx.fix(ROOT / name, samples=0).model_bytes()) is Answer.IDENTICAL
+    fixed = sonnx.fix(ROOT / name, samples=0).model_bytes()
+    if name in OVER_THE_REALS:
+        assert sonnx.equivalent(ROOT / name, fixed, runs=0).result.answer.at_any_size is Answer.ROUNDING
+        return
+    assert answer(ROOT / name, fixed) is Answer.IDENTICAL
 
 
 @each_case("case", spread(rewrite_cases(), 40), ids=lambda case: case.title)
