@@ -25,8 +25,8 @@ MODELS = sorted(
 NOT_WRITTEN = {"tests/models/frameworks/sklearn_forest.onnx": "whose inner types are not kept"}
 """The models that `fix` refuses, with a part of its message."""
 OVER_THE_REALS = {"tests/models/frameworks/keras_cnn.onnx"}
-"""Models that are shown equal over the reals only: a Cast of an input to its own type gives the quiet NaN for every NaN,
-which the Conv behind it gives with and without the Cast; terms are not compared up to that.
+"""Models that are shown equal over the reals only: a Cast of an input to its own type gives the quiet NaN for every
+NaN, which the Conv behind it gives with and without the Cast; terms are not compared up to that.
 """
 
 
