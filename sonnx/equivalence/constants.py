@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sonnx.equivalence import movements
-from sonnx.equivalence.movements import collapsed, collapses_to
+from sonnx.equivalence.movements import collapsed
 from sonnx.equivalence.narrowed_numbers import Narrowed
 from sonnx.equivalence.terms import Store, Term
 from sonnx.numerics.enclosures import midpoints
@@ -130,16 +130,13 @@ class Real:
 
     def moved(self, change: Callable[[Array], Array]) -> Real:
         """A leaf with its elements moved."""
-        assert self.array is not None  # noqa: S101  it is a leaf
-        narrowed = None if self.narrowed is None else self.narrowed.moved(change, self.array.shape)
-        return leaf(self.store, change(self.array), narrowed)
+        assert self.term is not None  # noqa: S101  it is a leaf
+        return leaf_of(self.store, movements.constant_like(self.store, self.term, change))
 
     def least(self) -> Real:
         """Equal numbers, with each constant in its collapsed form."""
-        if self.array is not None:
-            if not collapses_to(self.narrowed, collapsed(self.array)):
-                return self
-            return self.moved(collapsed)
+        if self.term is not None:
+            return leaf_of(self.store, movements.collapsed_constant(self.store, self.term))
         return Real(self.kind, tuple([part.least() for part in self.parts]), self.store)
 
     def rows(self, part: slice, shape: tuple[int, ...]) -> Real:
@@ -180,15 +177,14 @@ def _frozen(polynomial: Polynomial) -> Hashable:
     return tuple(sorted(polynomial.items(), key=repr))
 
 
-def leaf(store: Store, array: Array, narrowed: Narrowed | None = None) -> Real:
-    """The numbers of an array of floating-point numbers, which may have been narrowed."""
-    return leaf_of(store, movements.constant_of(store, array, narrowed))
+def leaf(store: Store, array: Array) -> Real:
+    """The numbers of an array of floating-point numbers."""
+    return leaf_of(store, movements.constant_of(store, array))
 
 
 def leaf_of(store: Store, constant: Term) -> Real:
     """The numbers of a constant."""
-    narrowed = None if store.narrowings is None else store.narrowings.constants.get(constant.number)
-    return Real("leaf", (), store, constant, constant.array, narrowed)
+    return Real("leaf", (), store, constant, constant.array, store.narrowing_of(constant))
 
 
 def number(store: Store, value: float) -> Real:
@@ -279,9 +275,9 @@ def difference(
 
 
 def are_one_but_for_narrowings(first: Real, second: Real) -> bool:
-    """Whether two formulas of constants are one, where a constant of one is what the other one has, narrowed.
+    """Whether two formulas of constants are equal once narrowed constants stand for the numbers they were rounded from.
 
-    A number that was narrowed stands for a number of its own, so that one choice of the numbers makes the formulas one.
+    Each narrowed number has its own wide number, so that one choice of the wide numbers makes both formulas equal.
     """
     if first.key == second.key or _are_equal_constants(first, second):
         return True

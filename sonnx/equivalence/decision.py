@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +26,7 @@ from sonnx.equivalence.narrowing_list import narrowings_of
 from sonnx.equivalence.narrowings import are_narrowed
 from sonnx.equivalence.open_pair import open_pair
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
-from sonnx.equivalence.result import Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
+from sonnx.equivalence.result import INEXACT, Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
 from sonnx.equivalence.sides import Pairing, Side, paired, same_content, shapes_of_open_inputs, sized_sides, with_shapes
 from sonnx.equivalence.terms import Store, Term, run_domain
 from sonnx.equivalence.unmatched import first_unmatched, term_name
@@ -44,7 +45,10 @@ first one, unless the second one shows a difference, or a value that only one mo
 
 
 MATCHED = frozenset({Answer.IDENTICAL, Answer.ROUNDING, Answer.NARROWED})
-"""The answers that say what two outputs have to do with each other, for every input."""
+"""The answers that relate two outputs for every input."""
+
+Terms: TypeAlias = tuple[Mapping[str, Term], Mapping[str, Term]]
+"""The terms of the outputs of a model and of all its values, by name."""
 
 
 class ModelComparison(Struct, frozen=True):
@@ -233,8 +237,7 @@ class _Task(Struct, frozen=True):
 
     def for_shapes(self, first: Side, second: Side, shapes: Mapping[str, tuple[int, ...]]) -> ModelComparison:
         """The result for inputs of these shapes."""
-        first = with_shapes(first, shapes)
-        second = with_shapes(second, {self.pairing.inputs[name]: shape for name, shape in shapes.items()})
+        first, second = self._shaped(first, second, shapes)
         matched = self.matched(first, second)
         narrowed = None if matched.decided else self.narrowed(first, second, shapes, matched)
         if narrowed is not None:
@@ -242,14 +245,12 @@ class _Task(Struct, frozen=True):
         return self.searched(first, second, shapes, matched)
 
     def matched(self, first: Side, second: Side, narrowings: Narrowings | None = None) -> _Matched:
-        """The terms of both models, compared; with narrowings as if there were none."""
+        """The terms of both models, compared; with `narrowings`, narrower types are taken as the wide one."""
         store = Store(self.domain, narrowings=narrowings)
-        outputs, values = terms_of(first.model, store, first.folder, {name: name for name in self.pairing.inputs})
-        common_names = {partner: name for name, partner in self.pairing.inputs.items()}
-        their_outputs, their_values = terms_of(second.model, store, second.folder, common_names)
+        (outputs, values), (their_outputs, their_values) = self._terms(first, second, store, store)
         walk, answers = Walk(store), {}
         for name, partner in self.pairing.outputs.items():
-            answers[name] = _answer(walk, outputs.get(name), their_outputs.get(partner), narrowings is not None)
+            answers[name] = _answer(walk, outputs.get(name), their_outputs.get(partner))
         return _Matched(answers, walk, (values, their_values))
 
     def of_other_types(self, first: Side, second: Side, other_types: BadInput) -> ModelComparison:
@@ -261,17 +262,20 @@ class _Task(Struct, frozen=True):
         shapes = shapes_of_open_inputs(first.model, self.pairing, BOUND_TO[0])
         narrowed = self.narrowed(first, second, {}, None)
         if narrowed is None and shapes:
-            names = {self.pairing.inputs[name]: shape for name, shape in shapes.items()}
-            narrowed = self.narrowed(with_shapes(first, shapes), with_shapes(second, names), shapes, None)
+            narrowed = self.narrowed(*self._shaped(first, second, shapes), shapes, None)
         if narrowed is None:
             raise other_types
         return ModelComparison(narrowed)
 
-    def _values(self, first: Side, second: Side) -> tuple[Mapping[str, Term], Mapping[str, Term]]:
-        """The terms of the values of both models, each in a store of its own."""
-        own = terms_of(first.model, Store(self.domain), first.folder, {name: name for name in self.pairing.inputs})
-        names = {partner: name for name, partner in self.pairing.inputs.items()}
-        return own[1], terms_of(second.model, Store(self.domain), second.folder, names)[1]
+    def _shaped(self, first: Side, second: Side, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Side, Side]:
+        """Both models with these shapes of inputs, which are named as in the first one."""
+        theirs = {self.pairing.inputs[name]: shape for name, shape in shapes.items()}
+        return with_shapes(first, shapes), with_shapes(second, theirs)
+
+    def _terms(self, first: Side, second: Side, store: Store, their_store: Store) -> tuple[Terms, Terms]:
+        """The terms of the outputs and of all values of both models, with inputs named as in the first one."""
+        own = terms_of(first.model, store, first.folder, {name: name for name in self.pairing.inputs})
+        return own, terms_of(second.model, their_store, second.folder, self.pairing.inverse_inputs)
 
     def narrowed(
         self, first: Side, second: Side, shapes: Mapping[str, tuple[int, ...]], as_typed: _Matched | None
@@ -291,17 +295,18 @@ class _Task(Struct, frozen=True):
             Counter(term.key for term in {*values.values()} if term.operator == "narrowed") for values in matched.values
         ]
         if not matched.decided or (passages[0] - passages[1] and passages[1] - passages[0]):
-            return None  # no model is the other one with narrowings: each has integers that the other one lacks
-        typed = self._values(first, second) if as_typed is None else as_typed.values
-        return self.result(first, second, matched, shapes, Searched(None, 0, ""), typed)
+            return None  # each model passes values through integers where the other one does not
+        if as_typed is not None:
+            return self.result(first, second, matched, shapes, Searched(None, 0, ""), as_typed.values)
+        (_, values), (_, their_values) = self._terms(first, second, Store(self.domain), Store(self.domain))
+        return self.result(first, second, matched, shapes, Searched(None, 0, ""), (values, their_values))
 
     def narrowed_domains(self, first: Side, second: Side, matched: _Matched) -> Domains | None:
-        """The domains in which both models have the ideal values of the wider one; None where a value has several."""
+        """The domains in which both models have the ideal values of the wider one; None if a value would have two."""
         models = first.model, second.model
         elements = [{value.name: value.type.element for value in required_inputs(model)} for model in models]
-        back = {partner: name for name, partner in self.pairing.inputs.items()}
         domains = []
-        for index, partners in enumerate((self.pairing.inputs, back)):
+        for index, partners in enumerate((self.pairing.inputs, self.pairing.inverse_inputs)):
             own, theirs = elements[index], elements[1 - index]
             narrower = {
                 name: element for name, element in own.items()
@@ -358,7 +363,8 @@ class _Task(Struct, frozen=True):
         if witness is not None:
             answers[witness.output] = Answer.DIFFERENT
         answer = _weakest([*answers.values()])
-        if answer in (Answer.ROUNDING, Answer.NARROWED):
+        is_inexact = answer in INEXACT
+        if is_inexact:
             for axiom in axioms().values():
                 if axiom.level == "real":
                     walk.store.rest_on(axiom.name)
@@ -372,7 +378,6 @@ class _Task(Struct, frozen=True):
         jumps += [] if as_typed is None else filter(may_jump, matched.values[0].values())
         decisions = dict.fromkeys(f"{term.operator}: {term_name(term, matched.names[0])}" for term in jumps)
         constants = sorted(map(matched.constant, cuts), key=lambda constant: -constant.relative)
-        is_rounding = answer in (Answer.ROUNDING, Answer.NARROWED)
         conditions = conditions_of(first, second, options, shapes)
         return Equivalence(
             first=first.file,
@@ -384,9 +389,9 @@ class _Task(Struct, frozen=True):
                 for name, partner in self.pairing.outputs.items()
             ),
             constants=tuple(constants),
-            decisions=tuple(decisions) if is_rounding else (),
-            quanta=tuple(quanta) if is_rounding else (),
-            narrowings=() if as_typed is None else tuple(narrowings_of(matched.walk, matched.values, as_typed)),
+            decisions=tuple(decisions) if is_inexact else (),
+            quanta=tuple(quanta) if is_inexact else (),
+            narrowings=() if as_typed is None else tuple(narrowings_of(walk, matched.values, matched.names, as_typed)),
             unmatched=None if matched.decided else first_unmatched(walk.mismatches, matched.names),
             witness=witness,
             searched=searched.runs,
@@ -398,11 +403,11 @@ class _Task(Struct, frozen=True):
         )
 
 
-def _answer(walk: Walk, first: Term | None, second: Term | None, without_narrowings: bool) -> Answer:
+def _answer(walk: Walk, first: Term | None, second: Term | None) -> Answer:
     """The answer that the terms of a pair of outputs give."""
     if first is None or second is None or "declared" in (first.operator, second.operator):
         return Answer.UNDECIDED
-    if without_narrowings:
+    if walk.store.narrowings is not None:
         return Answer.NARROWED if walk.matches(first, second) else Answer.UNDECIDED
     if first is second:
         return Answer.IDENTICAL

@@ -195,8 +195,7 @@ class TermDomain:
 
     def _are_narrowed(self, inputs: Sequence[Term | None]) -> bool:
         """Whether an input is a constant that was narrowed, which a movement keeps."""
-        known = self.store.narrowings.constants if self.store.narrowings is not None else {}
-        return any(operand is not None and operand.number in known for operand in inputs)
+        return any(operand is not None and self.store.narrowing_of(operand) is not None for operand in inputs)
 
     def _moved(self, call: Call, prepared: PreparedNode, inputs: Sequence[Term | None]) -> list[Term] | None:
         """The outputs of a call that moves elements; None where it does not, or the map is not known."""

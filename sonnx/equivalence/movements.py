@@ -175,25 +175,23 @@ def constant_of(store: Store, array: Array, narrowed: Narrowed | None = None) ->
 def constant_like(store: Store, constant: Term, change: Callable[[Array], Array]) -> Term:
     """The constant whose elements are those of another one, moved; how they were narrowed stays known."""
     assert constant.array is not None  # noqa: S101  it is a constant
-    narrowed = None if store.narrowings is None else store.narrowings.constants.get(constant.number)
+    narrowed = store.narrowing_of(constant)
     return constant_of(store, change(constant.array), narrowed and narrowed.moved(change, constant.array.shape))
 
 
 def collapsed_constant(store: Store, constant: Term) -> Term:
-    """The constant without the axes along which it is constant; one whose elements were narrowed in several ways as it
-    is.
+    """The constant without the axes along which it is constant; unchanged where its elements were narrowed in different
+    ways.
     """
     assert constant.array is not None  # noqa: S101  it is a constant
     smaller = collapsed(constant.array)
     if smaller.shape == constant.array.shape:
         return constant
-    narrowed = None if store.narrowings is None else store.narrowings.constants.get(constant.number)
-    return constant_like(store, constant, collapsed) if collapses_to(narrowed, smaller) else constant
-
-
-def collapses_to(narrowed: Narrowed | None, smaller: Array) -> bool:
-    """Whether elements that became one, because they are equal, were also narrowed alike."""
-    return narrowed is None or narrowed.own_radii is None or collapsed(narrowed.own_radii).shape == smaller.shape
+    narrowed = store.narrowing_of(constant)
+    if narrowed is None or narrowed.own_radii is None:
+        return constant_of(store, smaller, narrowed)
+    same = collapsed(narrowed.own_radii).shape == smaller.shape
+    return constant_like(store, constant, collapsed) if same else constant
 
 
 def sources_of(movement: Term) -> list[Term]:

@@ -16,6 +16,7 @@ import numpy as np
 from sonnx.base.escaping import quote
 from sonnx.bounds.domain import BoundsDomain
 from sonnx.equivalence.narrowed_numbers import DIGITS, Narrowed, Narrowings, Passage, float_radii
+from sonnx.equivalence.narrowings import below_narrowed
 from sonnx.equivalence.terms import Term
 from sonnx.equivalence.walk import Walk
 from sonnx.graph.call import Call
@@ -66,18 +67,20 @@ def side_of_walk(walk: Walk, values: Mapping[str, Term], index: int, inputs: Map
     constants: dict[str, tuple[Array, Narrowed]] = {}
     passages: dict[str, tuple[Passage, tuple[float, float]]] = {}
     for name, term in values.items():
-        narrowed = narrowings.constants.get(term.number)
+        narrowed = walk.store.narrowing_of(term)
         if narrowed is not None and narrowed.own_radii is not None and term.array is not None:
             constants[name] = term.array, narrowed
         for part in (term, *term.inputs) if term.operator == "moved" else (term,):
-            if part is None or not isinstance(part.key, Passage) or part.operator != "narrowed":
+            below = None if part is None else below_narrowed(part)
+            if part is None or below is None:
                 continue
+            passage = below[1]
             limits = limited.get(part.number, (-np.inf, np.inf))
-            if (part.number in limited and part.number in plain) or passages.get(name, (part.key, limits)) != (
-                part.key, limits
+            if (part.number in limited and part.number in plain) or passages.get(name, (passage, limits)) != (
+                passage, limits
             ):  # fmt: skip
                 return None
-            passages[name] = part.key, limits
+            passages[name] = passage, limits
     return NarrowedSide(constants, passages, inputs)
 
 
@@ -258,7 +261,7 @@ def _products(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple[Arra
 
 
 def _further_off(value: Value, off: Array) -> Value:
-    """A value whose ideal one may be another one, up to a distance."""
+    """A value whose ideal value may be off by up to this distance."""
     transfer = value.transfer
     low, high = below(value.low - off), above(value.high + off)
     if transfer is not None:

@@ -69,8 +69,8 @@ class Narrowings:
 
     Attributes:
         constants: how constants were narrowed, by the number of their term.
-        limited: of pairs of terms of which one is `narrowed`, by their numbers, those whose other one is a Relu or Clip
-            that the integers stand for, and its limits.
+        limited: the limits of a Relu or Clip that the integers of a `narrowed` term stand for, by the numbers of the
+            matched pair.
     """
 
     constants: dict[int, Narrowed] = field(default_factory=dict)

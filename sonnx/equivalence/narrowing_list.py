@@ -7,7 +7,8 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from sonnx.equivalence.narrowed_numbers import DIGITS, Passage
+from sonnx.equivalence.narrowed_numbers import DIGITS
+from sonnx.equivalence.narrowings import below_narrowed
 from sonnx.equivalence.result import Narrowing
 from sonnx.equivalence.terms import Store, Term
 from sonnx.equivalence.unmatched import term_name
@@ -17,19 +18,21 @@ Values = tuple[Mapping[str, Term], Mapping[str, Term]]
 """The terms of the values of both models, by name."""
 
 
-def narrowings_of(walk: Walk, values: Values, as_typed: Values) -> Iterator[Narrowing]:
+def narrowings_of(
+    walk: Walk, values: Values, names: tuple[Mapping[int, str], Mapping[int, str]], as_typed: Values
+) -> Iterator[Narrowing]:
     """Each value that one model has in a narrower type, or passes through integers, with its partner.
 
     Args:
         walk: the comparison in which narrower types are taken as wide ones.
         values: the terms of that comparison.
+        names: the first name of each term in both models.
         as_typed: the terms in their own types.
     """
     partners: tuple[dict[int, int], dict[int, int]] = ({}, {})
     for pair in walk.matched_pairs():
         partners[0].setdefault(*pair)
         partners[1].setdefault(*reversed(pair))
-    names = _names(values[0]), _names(values[1])
     for own in (0, 1):
         for name, term in values[own].items():
             typed = as_typed[own].get(name)
@@ -48,21 +51,14 @@ def narrowings_of(walk: Walk, values: Values, as_typed: Values) -> Iterator[Narr
 
 def _of(store: Store, term: Term, typed: Term) -> Narrowing | None:
     """How a value is narrowed, without its names; None where it is not."""
-    narrowed = None if store.narrowings is None else store.narrowings.constants.get(term.number)
+    narrowed, below = store.narrowing_of(term), below_narrowed(term)
     if narrowed is not None:
         return Narrowing("", "", "first", "constant", narrowed.element, narrowed.quantum)
-    if term.operator == "narrowed" and isinstance(term.key, Passage):
-        key = term.key
+    if below is not None:
+        key = below[1]
         return Narrowing("", "", "first", "value", key.element, key.quantum, key.low, key.high)
     if typed.facts.type not in DIGITS:
         return None
     kind: Literal["constant", "input", "value"]
     kind = "constant" if typed.is_constant else "input" if typed.operator == "input" else "value"
     return Narrowing("", "", "first", kind, str(typed.facts.type))
-
-
-def _names(values: Mapping[str, Term]) -> dict[int, str]:
-    names: dict[int, str] = {}
-    for name, term in values.items():
-        names.setdefault(term.number, name)
-    return names

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from sonnx.base.errors import NotExecutable
 from sonnx.equivalence import movements
 from sonnx.equivalence.narrowed_numbers import DIGITS, SLACK, WIDE, Narrowed, Passage
 from sonnx.equivalence.terms import Store, Term
@@ -24,9 +25,13 @@ from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.model.writer import element_number
 from sonnx.numerics.array_facts import facts_of_array
 from sonnx.numerics.formats import ELEMENTS, Array, is_integer, limits_of
+from sonnx.operators.quantizelinear import spread_along
 
 FOLDED = 2.0**-20
 """What folds in float add to a constant of integers, relative to it, where a quantum is small beside it."""
+
+NARROW_NUMBERS = frozenset(map(element_number, DIGITS))
+"""ONNX's numbers of the narrower types."""
 
 QUANTIZING = ("Quantize", "QLinear", "NBits")
 """Parts of the names of operators that narrow values."""
@@ -41,7 +46,6 @@ def are_narrowed(*models: Model) -> bool:
 
 
 def _is_narrowed(model: Model) -> bool:
-    numbers = {element_number(name) for name in DIGITS}
     types = [value.type for value in (*model.graph.inputs, *model.graph.outputs, *model.graph.value_info)]
     if any(type_.element in DIGITS for type_ in types):
         return True
@@ -50,7 +54,7 @@ def _is_narrowed(model: Model) -> bool:
     for node in (node for scope in scopes(model) for node in scope.graph.nodes):
         if any(word in node.operator for word in QUANTIZING) or node.operator.endswith("Integer"):
             return True
-        if any(attribute.name == "to" and attribute.value in numbers for attribute in node.attributes):
+        if any(attribute.name == "to" and attribute.value in NARROW_NUMBERS for attribute in node.attributes):
             return True
     return False
 
@@ -86,9 +90,9 @@ def without_narrowing(store: Store, call: Call, inputs: Sequence[Term | None]) -
 
 
 def _cast(call: Call, operand: Term) -> Call | list[Term] | None:
-    narrow, wide = {element_number(name) for name in DIGITS}, element_number(WIDE)
+    wide = element_number(WIDE)
     to = next((attribute for attribute in call.attributes if attribute.name == "to"), None)
-    if to is None or (to.value not in narrow and to.value != wide):
+    if to is None or (to.value not in NARROW_NUMBERS and to.value != wide):
         return None
     if operand.facts.type == WIDE:
         return [operand]
@@ -117,36 +121,16 @@ def _constant(store: Store, codes: Array, scale: Array, zero: Array | None, axis
     element = facts_of_array(codes).type
     try:
         whole = codes.astype(np.int64)
-        spread = [_spread(part, whole.shape, axis, block) for part in (scale.astype(np.float64), zero)]
-    except (TypeError, ValueError):
+        quanta = spread_along(whole.shape, scale.astype(np.float64), axis, block)
+        shift = 0 if zero is None else spread_along(whole.shape, zero, axis, block).astype(np.int64)
+    except (TypeError, ValueError, NotExecutable):
         return None
-    if spread[0] is None or (zero is not None and spread[1] is None):
-        return None
-    quanta, shift = spread[0], 0 if spread[1] is None else spread[1].astype(np.int64)
     numbers = ((whole - shift) * quanta).astype(np.float32)
     least, most = limits_of(codes.dtype)
     saturated = (whole == int(least)) | (whole == int(most))
     radii = np.where(saturated, quanta, quanta / 2) * SLACK + FOLDED * np.abs(numbers)
     own_radii = radii.astype(np.float32) * np.float32(1 + 2.0**-20)
     return movements.constant_of(store, numbers, Narrowed(str(element), own_radii, float(quanta.max(initial=0))))
-
-
-def _spread(part: Array | None, shape: tuple[int, ...], axis: int, block: int) -> Array | None:
-    """A scale or a zero point for each element: one for all, for each index of an axis, or for each block along it."""
-    if part is None:
-        return None
-    if part.size == 1:
-        return np.broadcast_to(part.reshape(()), shape)
-    if not -len(shape) <= axis < len(shape):
-        return None
-    axis %= len(shape)
-    if block:
-        part = np.repeat(part, block, axis)
-        part = part[tuple([slice(0, extent) for extent in shape])]
-        return part if part.shape == shape else None
-    if part.shape != (shape[axis],):
-        return None
-    return np.broadcast_to(part.reshape(-1, *[1] * (len(shape) - axis - 1)), shape)
 
 
 def _passed(store: Store, source: Term, scale: Term, zero: Term | None) -> Term | None:
@@ -168,7 +152,7 @@ def _passed(store: Store, source: Term, scale: Term, zero: Term | None) -> Term 
 
 
 def _are_one(first: Term | None, second: Term | None) -> bool:
-    """Whether two zero points are one; one that is left out is 0."""
+    """Whether two zero points are equal; an omitted one is 0."""
     if first is second:
         return True
     present = first if second is None else second
@@ -195,7 +179,7 @@ def _passage(quantized: Term, scale: Term, zero: Term | None) -> Passage | None:
 
 
 def below_narrowed(term: Term) -> tuple[Term, Passage] | None:
-    """What a value was before it passed through integers, and how; None of another term."""
+    """What a value was before it passed through integers, and how; None for any other term."""
     if term.operator != "narrowed" or term.inputs[0] is None or not isinstance(term.key, Passage):
         return None
     return term.inputs[0], term.key
@@ -204,7 +188,7 @@ def below_narrowed(term: Term) -> tuple[Term, Passage] | None:
 def limited_operand(term: Term, passage: Passage) -> tuple[Term, tuple[float, float]] | None:
     """The operand of Relu or Clip and its limits, where integers keep every value within these; None where they do not.
 
-    A value beyond a limit then becomes the integer that the limit becomes, the end of the integers.
+    A value beyond a limit then becomes the same integer as the limit, which is an end of their range.
     """
     if term.domain or not term.inputs or term.inputs[0] is None:
         return None

@@ -39,6 +39,10 @@ class Answer(StrEnum):
         return next((answer for answer in Answer if answer.at_sizes is self), self)
 
 
+INEXACT = (Answer.ROUNDING, Answer.NARROWED)
+"""The answers of models that are the same function over the reals, and not bit for bit."""
+
+
 class File(Struct, frozen=True):
     """One of the two models."""
 
@@ -268,8 +272,7 @@ class Equivalence(Struct, frozen=True):
     @reported
     def largest_difference(self) -> float | None:
         """At least the difference of two implementations of outputs that are not identical; null if unknown."""
-        inexact = Answer.ROUNDING, Answer.NARROWED
-        rounded = [output.difference for output in self.outputs if output.answer in inexact]
+        rounded = [output.difference for output in self.outputs if output.answer in INEXACT]
         known = [difference for difference in rounded if difference is not None]
         return max(known, default=0.0) if len(known) == len(rounded) else None
 

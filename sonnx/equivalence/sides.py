@@ -35,6 +35,11 @@ class Pairing(Struct, frozen=True):
     outputs: Mapping[str, str]
 
     @property
+    def inverse_inputs(self) -> dict[str, str]:
+        """For inputs of the second model their names in the first one."""
+        return {partner: name for name, partner in self.inputs.items()}
+
+    @property
     def keeps_names(self) -> bool:
         """Whether every name is paired with itself."""
         return all(first == second for names in (self.inputs, self.outputs) for first, second in names.items())

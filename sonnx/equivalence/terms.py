@@ -103,8 +103,8 @@ class Store:
         assumptions: what the terms rest on that no theorem and no definition here states, in the order of first use.
         theorems: the theorems that the terms rest on, likewise.
         known_calls: the terms of the outputs of calls on terms.
-        narrowings: where values of narrower types are taken as wide ones, what is known of that; None where every type
-            is what it is.
+        narrowings: where values of narrower types are taken as wide ones, what is known of that; None where types are
+            kept.
     """
 
     run: RunDomain
@@ -156,6 +156,10 @@ class Store:
             self.narrowings.constants[term.number] = narrowed
             self.rest_on("narrowed-constant")
         return term
+
+    def narrowing_of(self, term: Term) -> Narrowed | None:
+        """How a constant was narrowed; None where it was not."""
+        return None if self.narrowings is None else self.narrowings.constants.get(term.number)
 
     def moved(self, inputs: Sequence[Term], places: Array | None, facts: TensorFacts) -> Term:
         """Elements of terms in another order; see `movements.moved`, which brings them to their normal form."""

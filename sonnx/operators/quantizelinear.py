@@ -94,10 +94,18 @@ def spread_values(application: Application, shape: Sequence[int], values: Array)
     Raises:
         NotExecutable: there are more or fewer values than that.
     """
+    return spread_along(shape, values, application.parameter("axis"), application.parameter("block_size"))
+
+
+def spread_along(shape: Sequence[int], values: Array, axis: int, block: int) -> Array:
+    """As `spread_values`, along an axis in blocks of so many elements; without blocks these are 0.
+
+    Raises:
+        NotExecutable: there are more or fewer values than that.
+    """
     rank = len(shape)
     if values.ndim == 0 or values.size == 1:
         return np.broadcast_to(values.reshape(()), shape)
-    axis, block = application.parameter("axis"), application.parameter("block_size")
     wanted = list(shape)
     if -rank <= axis < rank:
         axis %= rank

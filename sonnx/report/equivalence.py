@@ -15,7 +15,7 @@ from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.files import write_folder
 from sonnx.base.outward import lower_bound_text, upper_bound_text
 from sonnx.base.reported import Result, json_text
-from sonnx.equivalence.result import Answer, Equivalence, Narrowing, OpenPart, Quantum, RoundedConstant
+from sonnx.equivalence.result import INEXACT, Answer, Equivalence, Narrowing, OpenPart, Quantum, RoundedConstant
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
@@ -244,7 +244,7 @@ def headline(result: Equivalence) -> str:
 
 
 def _difference(result: Equivalence) -> Iterator[str]:
-    if result.answer.at_any_size not in (Answer.ROUNDING, Answer.NARROWED):
+    if result.answer.at_any_size not in INEXACT:
         return
     if result.largest_difference is None:
         yield "the difference is not bounded" + ("" if result.box else ": give --box")
