@@ -33,7 +33,7 @@ FOLDED = 2.0**-20
 NARROW_NUMBERS = frozenset(map(element_number, DIGITS))
 """ONNX's numbers of the narrower types."""
 
-QUANTIZING = ("Quantize", "QLinear", "NBits")
+QUANTIZING = ("Quantize", "Dequantize", "QLinear", "NBits")
 """Parts of the names of operators that narrow values."""
 
 DOMAINS = frozenset({"", "com.microsoft"})

@@ -221,3 +221,30 @@ def test_models_that_are_quantized_in_other_ways_are_not_compared_without_the_in
     first = quantized()
     monkeypatch.setitem(RANGES, "positive", (0.0, 2.0))
     assert compared(first, quantized()).answer is Answer.UNDECIDED
+
+
+CODES = RNG.integers(-100, 100, (16, 3)).astype(np.int8)
+SCALES: dict[str, tuple[Array, dict[str, int], Answer]] = {
+    "one": (np.float32(0.01) * np.ones((), np.float32), {}, Answer.NARROWED),
+    "each column": (np.array([0.01, 0.02, 0.03], np.float32), {"axis": 1}, Answer.NARROWED),
+    "blocks": (RNG.uniform(0.01, 0.02, (4, 3)).astype(np.float32), {"axis": 0, "block_size": 4}, Answer.NARROWED),
+    "blocks of another rank": (np.full(4, 0.01, np.float32), {"axis": 0, "block_size": 4}, Answer.UNDECIDED),
+    "too few": (np.array([0.01, 0.02], np.float32), {"axis": 1}, Answer.UNDECIDED),
+}
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_weights_alone_may_be_integers(name: str) -> None:
+    """The weights in float are within half a quantum of the numbers that the integers stand for."""
+    scales, attributes, expected = SCALES[name]
+    if scales.ndim == 2:
+        spread = np.repeat(scales, 4, axis=0)
+    else:
+        spread = scales if expected is Answer.NARROWED else np.float32(0.01) * np.ones((), np.float32)
+    weights = (CODES * spread + spread / 4).astype(np.float32)
+    nodes = [helper.make_node(o, i, [y], y, **a) for o, i, y, a in NODES]
+    integers = helper.make_node("DequantizeLinear", ["codes", "quanta"], ["M"], **attributes)
+    constants = {**{key: value for key, value in WEIGHTS.items() if key != "M"}, "codes": CODES, "quanta": scales}
+    assert compared(wide(M=weights), assembled([integers, *nodes], constants)).answer is expected
+    far = assembled([integers, *nodes], constants)
+    assert compared(wide(M=weights + spread), far).answer is Answer.UNDECIDED
