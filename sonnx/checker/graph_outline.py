@@ -120,10 +120,7 @@ def _written_attribute(attribute: Attribute) -> str:
     if attribute.reference:
         text = f"the attribute {escape(attribute.reference)} of the function"
     elif attribute.kind.rstrip("s") in WRITTEN_KINDS:
-        items = [
-            each.decode("utf-8", "surrogateescape") if isinstance(each, bytes) else each for each in attribute.items
-        ]
-        text = escape(str(items if isinstance(value, tuple) else items[0]))
+        text = escape(str(list(value[:MAX_WRITTEN]) if isinstance(value, tuple) else value))
     else:
         text = attribute.kind
     return f"{escape(attribute.name)}={text if len(text) <= MAX_WRITTEN else f'{text[: MAX_WRITTEN - 1]}…'}"

@@ -20,7 +20,7 @@ from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.graph_pair import Emphasis, PairedGraphs, pictures
-from sonnx.report.rendered import Rendered, render_document
+from sonnx.report.rendered import Rendered
 
 STANDINGS = {
     Answer.IDENTICAL: Standing.GOOD,
@@ -133,17 +133,13 @@ class EquivalenceReport(Rendered):
         """The result as a document."""
         return document(self.result, self.exit_code)
 
-    def to_format(self, name: str) -> str:
-        """The result in a format; the page has drawings of both graphs.
-
-        Raises:
-            UsageError: an unknown format.
-        """
-        if name != "html" or self.graphs is None:
-            return Rendered.to_format(self, name)
+    def page(self) -> Document:
+        """The document with drawings of both graphs."""
+        if self.graphs is None:
+            return self.document()
         names = self.result.first.name, self.result.second.name
         drawn = tuple(pictures(self.graphs.nodes, self.graphs.outlines, names, Emphasis.MATCHES))
-        return render_document(name, structs.replace(self.document(), pictures=drawn))
+        return structs.replace(self.document(), pictures=drawn)
 
     def to_json(self) -> str:
         """One JSON document (equivalence.schema.json)."""

@@ -18,7 +18,7 @@ from sonnx.report.document import CaseResult, Criterion, Document, Section, Stan
 from sonnx.report.graph_pair import NOT_DRAWN, Emphasis, Outlines, pictures
 from sonnx.report.markdown import code_span, escaped, table_cell
 from sonnx.report.phrases import place
-from sonnx.report.rendered import Rendered, render_document
+from sonnx.report.rendered import Rendered
 
 CRITERIA = {
     "node": "The node is in both models, with the same attributes and constants.",
@@ -72,18 +72,18 @@ class ModelChangesReport(Rendered):
         return json_text(ModelChangesDocument(exit=self.exit_code, result=self.result))
 
     def to_format(self, name: str) -> str:
-        """The result in a format; the page has drawings of both graphs.
+        """The result in a format.
 
         Raises:
             UsageError: an unknown format.
         """
-        if name == "markdown":
-            return markdown(self.result)
-        if name != "html":
-            return Rendered.to_format(self, name)
+        return markdown(self.result) if name == "markdown" else Rendered.to_format(self, name)
+
+    def page(self) -> Document:
+        """The document with drawings of both graphs."""
         names = self.result.first.name, self.result.second.name
         drawn = tuple(pictures(self.result.nodes, self.outlines, names, Emphasis.CHANGES))
-        return render_document(name, replace(self.document(), pictures=drawn))
+        return replace(self.document(), pictures=drawn)
 
 
 def document(changes: ModelChanges, code: int) -> Document:

@@ -44,6 +44,10 @@ class Rendered(ShownInNotebooks):
         """The result as a document."""
         raise NotImplementedError
 
+    def page(self) -> Document:
+        """The document of the page, which may have more pictures."""
+        return self.document()
+
     def one_line(self) -> str:
         """The headline."""
         return self.document().headline
@@ -64,4 +68,4 @@ class Rendered(ShownInNotebooks):
         """
         if name in ("text", "json"):
             return self.to_text() if name == "text" else self.to_json()
-        return render_document(name, self.document())
+        return render_document(name, self.page() if name == "html" else self.document())

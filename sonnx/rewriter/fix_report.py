@@ -26,7 +26,7 @@ from sonnx.report.document import CaseResult, Criterion, Document, Section, Stan
 from sonnx.report.fix_record import AppliedRewrite, CheckedModel, FixRecord, RemainingFindings, Validation
 from sonnx.report.graph_pair import Emphasis, PairedGraphs, pictures
 from sonnx.report.phrases import VERDICT_PHRASES, grouped, operators_outside, place
-from sonnx.report.rendered import Rendered, render_document
+from sonnx.report.rendered import Rendered
 from sonnx.rewriter.cost import Cost
 
 SHOWN_EDITS = 8
@@ -90,18 +90,14 @@ class FixResult(Struct, Rendered, frozen=True):
         """The record as JSON (sonnx/report/rewrites.schema.json); `output` is the file written, None for none."""
         return json_text(self.record(output))
 
-    def to_format(self, name: str) -> str:
-        """The result in a format; the page has drawings of both graphs.
-
-        Raises:
-            UsageError: an unknown format.
-        """
-        if name != "html" or self.sides is None:
-            return Rendered.to_format(self, name)
+    def page(self) -> Document:
+        """The document with drawings of both graphs."""
+        if self.sides is None:
+            return self.document()
         graphs = PairedGraphs.of(*self.sides, PairOptions(edition=self.after.edition))
         names = self.sides[0].file.name, self.sides[1].file.name
         drawn = tuple(pictures(graphs.nodes, graphs.outlines, names, Emphasis.CHANGES))
-        return render_document(name, structs.replace(self.document(), pictures=drawn))
+        return structs.replace(self.document(), pictures=drawn)
 
     def document(self) -> Document:
         """A case for each remaining finding, and one for each rewrite."""
