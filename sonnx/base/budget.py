@@ -119,10 +119,10 @@ def is_lack_of_memory(error: BaseException, megabytes: int | None) -> bool:
     raise an error of their own.  Modules that fail may have other causes, so they count where a lack of memory is
     likely.  Without a limit, only what Python and the system report counts.
     """
-    likely = megabytes is not None and is_likely(megabytes, peak_megabytes())
-    unloaded = isinstance(error, ImportError) or UNLOADED_SOLVER in str(error)
     if megabytes is None:
         return _is_reported(error, (), words=())
+    likely = is_likely(megabytes, peak_megabytes())
+    unloaded = isinstance(error, ImportError) or UNLOADED_SOLVER in str(error)
     return (likely and unloaded) or _is_reported(error, SystemError if likely else ())
 
 

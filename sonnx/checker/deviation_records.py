@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +26,8 @@ PROJECT_PREFIXES = ("deviation", "tailoring")
 
 
 Day = Annotated[date, Limit(day="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+FIRST_DAY = "0001-01-01"
+"""An expired date; in a file to be filled in, so that every record must be given one."""
 
 
 class Covered(Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,13 +98,42 @@ def read(path: str | os.PathLike[str]) -> Deviations:
 
 
 def _deviations(written: DeviationsFile, file: str, sha256: str) -> Deviations:
-    records = tuple(map(_checked, written.deviation))
+    return Deviations(file, sha256, require_distinct(tuple(map(_checked, written.deviation))))
+
+
+class Named(Protocol):
+    """A record of a file."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+
+NamedT = TypeVar("NamedT", bound=Named)
+
+
+def require_distinct(records: tuple[NamedT, ...]) -> tuple[NamedT, ...]:
+    """The records of a file.
+
+    Raises:
+        CatalogueError: there are none, or two have one name.
+    """
     repeated = [name for name, number in Counter(record.id for record in records).items() if number > 1]
     if repeated:
         raise CatalogueError(f"two records are called {repeated[0]!r}")
     if not records:
         raise CatalogueError("the file has no record")
-    return Deviations(file, sha256, records)
+    return records
+
+
+def require_digest(sha256: str, place: str) -> None:
+    """Refuse what a record must not have in the place of a digest.
+
+    Raises:
+        CatalogueError: it is not a SHA-256 in hexadecimal digits.
+    """
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
+        raise CatalogueError(f"{place} is not a SHA-256 in 64 lower-case hexadecimal digits")
 
 
 _SENTENCES = ("id", "rule", "reason", "risk", "approver")
@@ -115,8 +146,7 @@ def _checked(written: DeviationRecord) -> DeviationRecord:
         **{key: one_line(getattr(written, key), f"{place}.{key}") for key in _SENTENCES},
         findings=tuple(_covered(finding, f"{place}.findings") for finding in written.findings),
     )
-    if not re.fullmatch("[0-9a-f]{64}", record.model):
-        raise CatalogueError(f"{place}.model is not a SHA-256 in 64 lower-case hexadecimal digits")
+    require_digest(record.model, f"{place}.model")
     if not record.findings:
         raise CatalogueError(f"{place}.findings is empty: name each finding that the record justifies")
     if record.rule.partition(".")[0] in PROJECT_PREFIXES:

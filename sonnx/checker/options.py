@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from msgspec import field
 from msgspec.structs import force_setattr
@@ -115,6 +115,43 @@ def written_day(text: str) -> datetime.date:
     return day
 
 
+Day = Annotated[
+    datetime.date | None,
+    Argument("check the deviations as of YYYY-MM-DD (default: today)", metavar="DAY", read=written_day),
+]
+"""The day on which records of deviations must not have expired."""
+
+
+class WithDeviations(Protocol):
+    """Options of a check that a file of deviations changes."""
+
+    @property
+    def deviations(self) -> Path | None:
+        """The file."""
+
+    @property
+    def date(self) -> datetime.date | None:
+        """The day."""
+
+
+def require_day(options: WithDeviations, of: str) -> None:
+    """Read the day where it is a text.
+
+    Args:
+        options: under construction.
+        of: what the day is of, check or run.
+
+    Raises:
+        UsageError: there are deviations without a day, or a day without deviations.
+    """
+    if isinstance(options.date, str):
+        force_setattr(options, "date", written_day(options.date))
+    if options.deviations is None and options.date is not None:
+        raise UsageError("--date requires --deviations")
+    if options.deviations is not None and options.date is None:
+        raise UsageError(f"deviations hold until a date: give the date of the {of}")
+
+
 class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
     """What a model must conform to, and what justifies that it does not."""
 
@@ -122,10 +159,7 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
         None
     )
     deviations: Annotated[Path | None, Argument("a file of justified failures", metavar="FILE", read=Path)] = None
-    date: Annotated[
-        datetime.date | None,
-        Argument("check the deviations as of YYYY-MM-DD (default: today)", metavar="DAY", read=written_day),
-    ] = None
+    date: Day = None
     accept_assumptions: Annotated[bool, Argument("exit 0 if only assumptions on run-time values are open")] = False
     strict_versions: StrictVersions = False
     box: Annotated[
@@ -138,12 +172,7 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.date, str):
-            force_setattr(self, "date", written_day(self.date))
-        if self.deviations is None and self.date is not None:
-            raise UsageError("--date requires --deviations")
-        if self.deviations is not None and self.date is None:
-            raise UsageError("deviations hold until a date: give the date of the check")
+        require_day(self, "check")
 
     def request(self) -> CheckRequest:
         """The check of a model, with the tailoring as it is read now.

@@ -224,6 +224,11 @@ def read_value(path: str | os.PathLike[str], file_format: FileFormat = TOML) -> 
         raise UsageError(f"{source} is not valid {file_format.name}: {error}") from None
 
 
+def basic_string(text: str) -> str:
+    """A text without control characters as a basic string of TOML."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 def one_line(text: str, place: str) -> str:
     """One line of printable text, not empty."""
     text = text.strip()

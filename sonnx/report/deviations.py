@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from sonnx.base.escaping import escape
+from sonnx.checker.deviation_records import FIRST_DAY
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.verdicts import Verdict
+from sonnx.profile.toml_files import basic_string
 from sonnx.report.check_run import CheckRun
 from sonnx.report.phrases import headline
 
-FIRST_DAY = "0001-01-01"
-"""An expired date, so that every record must be given one."""
 HEAD = """\
 # Deviations to be filled in: reason, risk, approver, and the last day in `expires`. Delete what you do not justify.
 # docs/deviations.md says what each key means.
@@ -65,12 +65,7 @@ def _record(findings: Sequence[Finding], report: Report, number: int) -> str:
         'approver = ""',
         f"expires  = {FIRST_DAY}",
         "findings = [",
-        *(f"  {{ place = {_quoted(place)}, states = {_quoted(actual)} }}," for place, actual in pairs),
+        *(f"  {{ place = {basic_string(place)}, states = {basic_string(actual)} }}," for place, actual in pairs),
         "]",
     ]
     return "\n".join(lines)
-
-
-def _quoted(text: str) -> str:
-    """A basic string of TOML; the text contains no control characters."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -26,6 +26,7 @@ from sonnx.base.files import regular_bytes, sha256, whole_bytes
 from sonnx.base.reported import HIDDEN, SecondResult, json_text, reported
 from sonnx.checker.conditions import Conditions
 from sonnx.executor.tensor_files import FIXED_TIME
+from sonnx.model.ir import Tensor
 from sonnx.model.reader import read_tensor
 from sonnx.model.writer import write_tensor
 from sonnx.numerics.constant_data import decode
@@ -204,9 +205,13 @@ class StoredCase(Struct, frozen=True):
 
     def inputs(self, number: int) -> dict[str, Array]:
         """The inputs of a data set by name."""
+        return {name: decode(tensor, None) for name, tensor in self.input_tensors(number).items()}
+
+    def input_tensors(self, number: int) -> dict[str, Tensor]:
+        """The inputs of a data set by name, as they are stored."""
         start = f"test_data_set_{number}/input_"
         tensors = [read_tensor(memoryview(file)) for name, file in self.files.items() if name.startswith(start)]
-        return {tensor.name: decode(tensor, None) for tensor in tensors}
+        return {tensor.name: tensor for tensor in tensors}
 
 
 def tensor_file(name: str, array: Array) -> bytes:

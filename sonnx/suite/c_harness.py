@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
+from math import prod
 from pathlib import Path
 from zlib import crc32
 
@@ -18,8 +19,8 @@ from sonnx.base.errors import NotExecutable
 from sonnx.base.escaping import quote, shortened
 from sonnx.base.files import whole_bytes
 from sonnx.executor.runtimes import Failure, Fault
-from sonnx.model.ir import WIDTH, Attribute, Model, Node, Tensor, ValueInfo
-from sonnx.model.reader import element_names, read, read_tensor
+from sonnx.model.ir import WIDTH, Attribute, Model, Node, Tensor, ValueInfo, byte_size
+from sonnx.model.reader import element_names, read
 from sonnx.model.writer import element_number
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
@@ -84,18 +85,13 @@ def cases_file(operator: str, archive: str, stored_cases: Iterable[StoredCase]) 
         model = read(stored.model)
         records.append(_case(stored.case.id, model))
         for number in range(len(stored.case.sets)):
-            inputs = {tensor.name: tensor for tensor in map(read_tensor, _input_files(stored, number))}
+            inputs = stored.input_tensors(number)
             parts = _Parts(_number(SET) + _number(number))
             for operand in model.graph.inputs:
                 parts.add_tensor(inputs[operand.name])
             records.append(parts.record())
     records.append(_record(END, b""))
     return b"".join(records)
-
-
-def _input_files(stored: StoredCase, number: int) -> Iterator[memoryview]:
-    start = f"test_data_set_{number}/input_"
-    return (memoryview(content) for name, content in stored.files.items() if name.startswith(start))
 
 
 class _Parts:
@@ -301,16 +297,13 @@ class _Record:
         if min(dims, default=0) < 0:
             raise ValueError("an output has a negative extent")
         if element == "string":
-            number = 1
-            for extent in dims:
-                number *= extent
-            strings = tuple(self.string() for _ in range(number))
+            strings = tuple(self.string() for _ in range(prod(dims)))
             return Tensor("", element, dims, ("string_data",), strings=strings)
-        bits = int(8 * WIDTH[element])
-        for extent in dims:
-            bits *= extent
+        size = byte_size(element, dims)
+        if size is None:
+            raise ValueError("a record ends early")
         self.part(-self.at % 8)
-        data = self.part((bits + 7) // 8)
+        data = self.part(size)
         self.part(-self.at % 4)
         return Tensor("", element, dims, ("raw_data",), data)
 

@@ -26,6 +26,7 @@ from sonnx.numerics.packing import packed
 from sonnx.numerics.value_classes import ClassCase, Fill, cases, meetings
 from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import OperatorDefinition, Tag
+from sonnx.profile.signature import Signature
 from sonnx.prover.call_variables import inputs_asked_constant
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, call_text
@@ -70,7 +71,7 @@ def operator_suite(described: OperatorDefinition, options: MakeOptions) -> Opera
     edition, hypotheses = edition_named(options.edition).name, hypotheses_named(options.hypotheses)
     parts: list[Part] = []
     stored_cases: list[StoredCase] = []
-    for family in _families(described, edition, options.every_version):
+    for family in families_of(described, edition, every=options.every_version):
         options.progress(f"{family.label}")
         part, cases_of_part = part_of(family, hypotheses, options.pairs)
         parts.append(part)
@@ -78,7 +79,8 @@ def operator_suite(described: OperatorDefinition, options: MakeOptions) -> Opera
     return OperatorSuite(tuple(parts), archive_of(stored_cases))
 
 
-def _families(described: OperatorDefinition, edition: str, every: bool) -> Iterator[SignatureFamily]:
+def families_of(described: OperatorDefinition, edition: str, *, every: bool) -> Iterator[SignatureFamily]:
+    """Every version of an operator that an edition admits, or the newest one."""
     in_edition = [candidate for candidate, name in signatures(described) if name == edition]
     for signature in in_edition if every else in_edition[:1]:
         yield SignatureFamily(described, signature, edition, ((signature.version, edition),))
@@ -113,6 +115,12 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
     return part, stored_cases
 
 
+def constant_inputs(signature: Signature) -> set[str]:
+    """The names in the model of a call of the inputs that have to be constants."""
+    fixed = inputs_asked_constant(signature) | {value.name for value in signature.values}
+    return {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in fixed}
+
+
 def _forms(structure: Structure, edition: str) -> Iterator[Model]:
     """The model that the checker judged; for a conforming call also models with more graph inputs or more constants."""
     model = _with_elements(structure.call.model())
@@ -124,9 +132,7 @@ def _forms(structure: Structure, edition: str) -> Iterator[Model]:
         if behind is not None and conforms(behind, edition):
             yield behind
         return
-    signature = structure.call.signature
-    fixed = inputs_asked_constant(signature) | {value.name for value in signature.values}
-    kept = {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in fixed}
+    kept = constant_inputs(structure.call.signature)
     movable = [initializer for initializer in model.graph.initializers if initializer.name not in kept]
     for promoted in ((movable, movable[:1]) if len(movable) > 1 else (movable,)) if movable else ():
         as_inputs = tuple(ValueInfo(tensor.name, Type("tensor", tensor.element, tensor.dims)) for tensor in promoted)

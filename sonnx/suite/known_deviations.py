@@ -8,22 +8,18 @@ itself a deviation.
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sonnx.base.escaping import escape
-from sonnx.checker.deviation_records import Day
+from sonnx.checker.deviation_records import FIRST_DAY, Day, require_digest, require_distinct
 from sonnx.profile.text_types import Limit, Line, Sha256
-from sonnx.profile.toml_files import CatalogueError, one_line, read_project_file
+from sonnx.profile.toml_files import CatalogueError, basic_string, one_line, read_project_file
 
 WITHOUT_BOUND = "without bound"
-"""The word for data sets of which nothing is demanded, where a record accepts them."""
-FIRST_DAY = "0001-01-01"
-"""An expired date, so that every record must be given one."""
+"""The word for data sets whose outputs have no bound, where a record accepts them."""
 SENTENCES = ("id", "implementation", "reason", "risk", "approver")
 HEAD = """\
 # Deviations to be filled in: reason, risk, approver, and the last day in `expires`. Delete what you do not accept.
@@ -97,19 +93,16 @@ def read_known(path: str | os.PathLike[str]) -> KnownDeviations:
 
 
 def _known(written: RuntimeDeviationsFile, file: str, sha256: str) -> KnownDeviations:
-    repeated = [name for name, number in Counter(record.id for record in written.deviation).items() if number > 1]
-    if repeated:
-        raise CatalogueError(f"two records are called {repeated[0]!r}")
-    if not written.deviation:
-        raise CatalogueError("the file has no record")
-    for record in written.deviation:
-        for key in SENTENCES:
-            one_line(getattr(record, key), f"deviation {record.id!r}.{key}")
-        if not re.fullmatch("[0-9a-f]{64}", record.suite):
-            raise CatalogueError(f"deviation {record.id!r}.suite is not a SHA-256 in 64 lower-case hexadecimal digits")
-        if not record.findings:
-            raise CatalogueError(f"deviation {record.id!r}.findings is empty: name each finding that it accepts")
-    return KnownDeviations(file, sha256, written.deviation)
+    return KnownDeviations(file, sha256, require_distinct(tuple(map(_checked, written.deviation))))
+
+
+def _checked(written: RuntimeDeviation) -> RuntimeDeviation:
+    place = f"deviation {written.id!r}"
+    lines = {key: one_line(getattr(written, key), f"{place}.{key}") for key in SENTENCES}
+    require_digest(written.suite, f"{place}.suite")
+    if not written.findings:
+        raise CatalogueError(f"{place}.findings is empty: name each finding that it accepts")
+    return structs.replace(written, **lines)
 
 
 def template(findings: Iterable[RuntimeFinding], suite: str, implementation: str) -> str:
@@ -139,5 +132,4 @@ def template(findings: Iterable[RuntimeFinding], suite: str, implementation: str
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML."""
-    return '"' + escape(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return basic_string(escape(text))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from msgspec import ValidationError, convert, to_builtins
+from msgspec import Struct, ValidationError, convert, to_builtins
 
 from sonnx.base.errors import Unfinished, UsageError
 from sonnx.base.escaping import quote
@@ -65,11 +65,11 @@ def make_suite(folder: Path, options: MakeOptions, make: MakeOperators = make_op
     with _removed_if_empty(folder):
         suite = _SuiteFolder(folder, options, chosen)
         try:
-            make([described for described in chosen if described.name not in suite.parts], options, suite.keep)
+            make([described for described in chosen if described.name not in suite.whole], options, suite.keep)
         except Unfinished as reason:
-            whole = f"; the folder has {len(suite.parts)} of {len(chosen)} operators, and --resume makes the others"
-            raise Unfinished(f"{reason}{whole if suite.parts else ''}") from None
-        if NETWORKS in suite.names and NETWORKS not in suite.parts:
+            whole = f"; the folder has {len(suite.whole)} of {len(chosen)} operators, and --resume makes the others"
+            raise Unfinished(f"{reason}{whole if suite.whole else ''}") from None
+        if NETWORKS in suite.names and NETWORKS not in suite.whole:
             suite.keep(NETWORKS, network_suite(options))
         return suite.finished()
 
@@ -95,21 +95,31 @@ def _removed_if_empty(folder: Path) -> Iterator[None]:
         raise
 
 
+class _Whole(Struct, frozen=True):
+    """An operator that is made: its versions, and the SHA-256 of its archive."""
+
+    parts: tuple[Part, ...]
+    archive: str
+
+
 class _SuiteFolder:
     """The folder of a suite that is being made."""
 
     def __init__(self, folder: Path, options: MakeOptions, chosen: Sequence[OperatorDefinition]) -> None:
         self.folder, self.options = folder, options
         self.names = [*(described.name for described in chosen), *([NETWORKS] if options.models else [])]
-        make_folder(folder) if folder.is_dir() else make_new_folder(folder)
+        if not folder.is_dir():
+            make_new_folder(folder)
         of_suite = {"operators": self.names, "options": _that_change_it(options)}
         self.journal = Journal(folder / JOURNAL, KIND, {
             "set of operators or options": value_hash(of_suite), **tool_identity(("numpy", "z3-solver")),
         })  # fmt: skip
-        self.parts: dict[str, tuple[Part, ...]] = {}
-        self.archives: dict[str, str] = {}
+        self.whole: dict[str, _Whole] = {}
         for name, data in self.journal.values.items():
-            self._take(name, data)
+            with suppress(ValidationError, OSError):  # damaged, or gone: it is made again
+                kept = convert(data, _Whole)
+                if kept.archive == sha256(folder / f"{name}.zip"):
+                    self.whole[name] = kept
 
     def keep(self, name: str, made: OperatorSuite) -> None:
         """Write the files of an operator, and say in suite.json that it is there.
@@ -118,18 +128,18 @@ class _SuiteFolder:
             OSError: the folder cannot be written.
         """
         write_whole(self.folder / f"{name}.zip", made.archive)
-        self.parts[name], self.archives[name] = made.parts, sha256(made.archive)
-        self.journal.update({name: {"parts": to_builtins(made.parts), "archive": self.archives[name]}})
+        self.whole[name] = whole = _Whole(made.parts, sha256(made.archive))
+        self.journal.update({name: to_builtins(whole)})
         write_whole(self.folder / "suite.json", json_text(self.suite()))
 
     def suite(self) -> Suite:
         """What the folder has."""
-        whole = [name for name in self.names if name in self.parts]
+        whole = {name: self.whole[name] for name in self.names if name in self.whole}
         return Suite(
             hypotheses=hypotheses_named(self.options.hypotheses).name, bounds=BOUNDS,
-            parts=tuple(part for name in whole for part in self.parts[name]),
-            archives={f"{name}.zip": self.archives[name] for name in whole},
-            unfinished=tuple(name for name in self.names if name not in self.parts), folder=str(self.folder),
+            parts=tuple(part for each in whole.values() for part in each.parts),
+            archives={f"{name}.zip": each.archive for name, each in whole.items()},
+            unfinished=tuple(name for name in self.names if name not in whole), folder=str(self.folder),
         )  # fmt: skip
 
     def finished(self) -> Suite:
@@ -153,18 +163,8 @@ class _SuiteFolder:
             write_whole(self.folder / path, content)
         for name in self.names:
             stored_cases = (each for each in read_cases(suite, name) if isinstance(each, StoredCase))
-            content = cases_file(name, self.archives[name], stored_cases)
+            content = cases_file(name, self.whole[name].archive, stored_cases)
             write_whole(self.folder / FOLDER / f"{name}{CASES}", content)
-
-    def _take(self, name: str, data: object) -> None:
-        """Take an operator from the journal if its archive is the one that was written."""
-        try:
-            kept = convert(data, dict[str, object])
-            parts = convert(kept["parts"], tuple[Part, ...])
-            if kept["archive"] == sha256(self.folder / f"{name}.zip"):
-                self.parts[name], self.archives[name] = parts, str(kept["archive"])
-        except (ValidationError, KeyError, OSError):  # damaged, or gone: it is made again
-            return
 
 
 def _that_change_it(options: MakeOptions) -> dict[str, object]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,19 +26,18 @@ from sonnx.model.writer import write
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.profile.catalogue import edition_named, operators
-from sonnx.prover.call_variables import inputs_asked_constant
-from sonnx.prover.signature_family import SignatureFamily, signatures
+from sonnx.prover.signature_family import SignatureFamily
 from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.witness import CallInstance
 from sonnx.suite.archive import UNBOUNDED, Case, DataSet, Excluded, Part, StoredCase, archive_of
-from sonnx.suite.cases import OperatorSuite, add_data_set, conforms, specs_of
+from sonnx.suite.cases import OperatorSuite, add_data_set, conforms, constant_inputs, families_of, specs_of
 from sonnx.suite.classes import extents_of, numbers_of
 from sonnx.suite.expected import Tolerances
 from sonnx.suite.options import MakeOptions
 from sonnx.suite.structures import conforming_call
 
 NETWORKS = "networks"
-"""The name of the archive, which stands where others have that of an operator."""
+"""The name of the archive of networks; it is used in place of the name of an operator."""
 SEQUENCES: tuple[tuple[str, ...], ...] = tuple(
     map(tuple, tomllib.loads(Path(__file__).with_name("sequences.toml").read_text("utf-8"))["sequences"])
 )
@@ -48,19 +47,11 @@ TRIES = 12
 """Operators that are tried for one node; a network ends early where none of them takes the value."""
 SETS = 5
 """Data sets of a network: ordinary numbers, and their magnitudes.  Special inputs are left to calls of one operator:
-behind a node whose text can be read in two ways both readings would have to be computed."""
+after a node whose text has two readings, both would have to be computed."""
 FIRST_TYPES = ("float", "float", "double", "float16", "int32")
 """Element types with which a network begins where the rules admit them."""
 SEEDS_OF_SEQUENCE = 2
 """Networks for one sequence."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A node of a network: the call, and the numbers that its tensors get in names."""
-
-    call: CallInstance
-    number: int
 
 
 def network_suite(options: MakeOptions) -> OperatorSuite:
@@ -88,10 +79,9 @@ def network_suite(options: MakeOptions) -> OperatorSuite:
 def _families(edition: str) -> Iterator[SignatureFamily]:
     """The newest version of each operator that has an input."""
     for described in operators():
-        signature = next((candidate for candidate, name in signatures(described) if name == edition), None)
-        if signature is not None and signature.inputs:
-            family = SignatureFamily(described, signature, edition, ((signature.version, edition),))
-            yield replace(family, folded=True)
+        for family in families_of(described, edition, every=False):
+            if family.signature.inputs:
+                yield replace(family, folded=True)
 
 
 def _models(known: dict[str, SignatureFamily], edition: str, options: MakeOptions) -> Iterator[tuple[str, Model]]:
@@ -100,31 +90,33 @@ def _models(known: dict[str, SignatureFamily], edition: str, options: MakeOption
         if all(name in known for name in sequence):
             for seed in range(SEEDS_OF_SEQUENCE):
                 random = Random(f"{options.seed} {sequence} {seed}")  # noqa: S311  (not for secrets)
-                steps = _drawn(random, [[known[name]] for name in sequence])
-                model = _composed(steps) if len(steps) == len(sequence) else None
+                calls = _drawn(random, [[known[name]] for name in sequence])
+                model = _composed(calls) if len(calls) == len(sequence) else None
                 if model is not None and conforms(model, edition):
                     yield f"sequence {'-'.join(sequence)}", model
     every = [*known.values()]
     for number in range(options.models):
         random = Random(f"{options.seed} {number}")  # noqa: S311  (not for secrets)
         depth = random.randint(*DEPTHS)
-        steps = _drawn(random, [random.sample(every, min(TRIES, len(every))) for _ in range(depth)])
-        model = _composed(steps)
-        if len(steps) >= DEPTHS[0] and conforms(model, edition):
+        calls = _drawn(random, [random.sample(every, min(TRIES, len(every))) for _ in range(depth)])
+        model = _composed(calls) if len(calls) >= DEPTHS[0] else None
+        if model is not None and conforms(model, edition):
             yield f"random network {number}", model
 
 
-def _drawn(random: Random, candidates: Sequence[Sequence[SignatureFamily]]) -> list[_Step]:
-    """A call for each node, of the first candidate that takes what the node before it gives; as far as there is one."""
-    steps: list[_Step] = []
-    for number, families in enumerate(candidates):
-        given = steps[-1].call.outputs[0] if steps else None
+def _drawn(random: Random, candidates: Sequence[Sequence[SignatureFamily]]) -> list[CallInstance]:
+    """A call for each node, of the first candidate that takes what the node before it gives; the list ends at the first
+    node without such a candidate.
+    """
+    drawn: list[CallInstance] = []
+    for families in candidates:
+        given = drawn[-1].outputs[0] if drawn else None
         calls = (_call(random, family, given) for family in families)
         call = next((each for each in calls if each is not None and _has_elements(each)), None)
         if call is None:
             break
-        steps.append(_Step(call, number))
-    return steps
+        drawn.append(call)
+    return drawn
 
 
 def _has_elements(call: CallInstance) -> bool:
@@ -162,7 +154,7 @@ def _wishes(random: Random, family: SignatureFamily, first: str) -> Iterator[z3.
         yield from (number == random.randint(0, 3) for number in numbers_of(family, parameter.name, parameter.kind))
 
 
-def _composed(steps: Sequence[_Step]) -> Model:
+def _composed(calls: Sequence[CallInstance]) -> Model:
     """The model in which each node has the first output of the one before it as its first input."""
     inputs: list[ValueInfo] = []
     outputs: list[ValueInfo] = []
@@ -171,11 +163,10 @@ def _composed(steps: Sequence[_Step]) -> Model:
     nodes: list[Node] = []
     versions: dict[str, Any] = {}
     before = ""
-    for step in steps:
-        model, prefix = step.call.model(), f"n{step.number}."
+    for number, call in enumerate(calls):
+        model, prefix = call.model(), f"n{number}."
         [node] = model.graph.nodes
-        fixed = inputs_asked_constant(step.call.signature) | {value.name for value in step.call.signature.values}
-        kept = {f"x{place}" for place, operand in enumerate(step.call.signature.inputs) if operand.name in fixed}
+        kept = constant_inputs(call.signature)
         names = {name: prefix + name for name in (*node.inputs, *node.outputs) if name}
         if before and node.inputs:
             names[node.inputs[0]] = before
@@ -191,7 +182,7 @@ def _composed(steps: Sequence[_Step]) -> Model:
         between.append(given[0])
         outputs += given[1:]
         nodes.append(structs.replace(
-            node, name=f"node{step.number}", inputs=tuple(names.get(name, "") for name in node.inputs),
+            node, name=f"node{number}", inputs=tuple(names.get(name, "") for name in node.inputs),
             outputs=tuple(names.get(name, "") for name in node.outputs),
         ))  # fmt: skip
         versions |= {imported.domain: imported for imported in model.imports if _newer(imported, versions)}
@@ -200,7 +191,7 @@ def _composed(steps: Sequence[_Step]) -> Model:
         name=NETWORKS, inputs=tuple(inputs), outputs=(between[-1], *outputs), value_info=tuple(between[:-1]),
         initializers=tuple(constants), sparse_initializers=(), nodes=tuple(nodes),
     )  # fmt: skip
-    return structs.replace(steps[0].call.model(), graph=graph, imports=tuple(versions.values()))
+    return structs.replace(calls[0].model(), graph=graph, imports=tuple(versions.values()))
 
 
 def _newer(imported: Any, versions: dict[str, Any]) -> bool:

@@ -1,14 +1,12 @@
 """The options of suites; neither the solver nor numpy is loaded for them."""
 
-import datetime
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 from sonnx.base.budget import RuntimeLimits
-from sonnx.base.errors import UsageError
 from sonnx.base.options import WHAT_IS_SHOWN, WHERE_IT_RUNS, Argument, Options, amount
-from sonnx.checker.options import Edition, written_day
+from sonnx.checker.options import Day, Edition, require_day
 from sonnx.numerics.enclosures.options import DEFAULT_HYPOTHESES, HypothesesName
 
 LIMITS = RuntimeLimits()
@@ -58,17 +56,11 @@ class JudgeOptions(Options, frozen=True, kw_only=True):
         Argument("only the cases that FILE lists; a refusal of one deviates", metavar="FILE", read=Path),
     ] = None
     deviations: Annotated[Path | None, Argument("a file of known deviations", metavar="FILE", read=Path)] = None
-    date: Annotated[
-        datetime.date | None,
-        Argument("check the deviations as of YYYY-MM-DD (default: today)", metavar="DAY", read=written_day),
-    ] = None
+    date: Day = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.deviations is None and self.date is not None:
-            raise UsageError("--date requires --deviations")
-        if self.deviations is not None and self.date is None:
-            raise UsageError("deviations hold until a date: give the date of the run")
+        require_day(self, "run")
 
 
 class RunOptions(JudgeOptions, frozen=True, kw_only=True):

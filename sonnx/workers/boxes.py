@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import convert, to_builtins
 
-from sonnx.base.errors import Stop, UsageError
+from sonnx.base.errors import Stop
 from sonnx.bounds.split import BisectionProblem, Goal
 from sonnx.bounds.sub_boxes import SubBox, decoded_part, encoded_part
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
@@ -63,8 +63,6 @@ def halved_in(
     work = Work("sonnx.workers.boxes", "halved", packages=("numpy",))
     with worker_pool(work, place) as pool, closing(as_completed(map(task, parts), pool)) as completed:
         for done, answer in completed:
-            if "misuse" in answer:
-                raise UsageError(answer["misuse"])
             if "halves" not in answer:
                 raise Stop(f"a part of the box {answer['sentence']}; --resume keeps the parts")
             yield running.pop(done.name), [decoded_part(half) for half in answer["halves"]]

@@ -52,8 +52,6 @@ def answers_to(
     with worker_pool(work, place, len(tasks)) as pool, closing(as_completed(prepare(open_tasks), pool)) as completed:
         try:
             for task, answer in completed:
-                if "misuse" in answer:
-                    raise UsageError(answer["misuse"])
                 answers[task.name] = answer  # first, so that an interrupt during the next line does not lose it
                 if kept is not None:
                     kept.keep(task, answer)
@@ -95,6 +93,9 @@ def as_completed(tasks: Iterable[WorkerTask], pool: WorkerPool) -> Generator[tup
     """Each task with its answer, in the order of completion; tasks are taken as workers become free.
 
     The tasks may end and go on while answers come.
+
+    Raises:
+        UsageError: an answer is that the options are wrong.
     """
     waiting, submitted = iter(tasks), dict[Future[Answer], WorkerTask]()
     work = pool.run.work
@@ -119,7 +120,7 @@ def as_completed(tasks: Iterable[WorkerTask], pool: WorkerPool) -> Generator[tup
 
 def _answer(future: Future[Answer], pool: WorkerPool) -> Answer:
     try:
-        return future.result()
+        answer = future.result()
     except CancelledError:
         return pool.run.work.failure(NoVerdict.STOPPED, f": {pool.lost() or 'the cluster cancelled it'}")
     except Exception as error:  # noqa: BLE001  third-party executors may raise anything; only this task fails
@@ -128,3 +129,6 @@ def _answer(future: Future[Answer], pool: WorkerPool) -> Answer:
             return work.failure(NoVerdict.STOPPED, ": the memory of this machine does not suffice")
         text = " ".join(f"{type(error).__name__}: {error}".split())
         return work.failure(NoVerdict.FAILED, f": the cluster failed ({text[:300]})")
+    if "misuse" in answer:
+        raise UsageError(answer["misuse"])
+    return answer

@@ -94,7 +94,7 @@ def lay_out(folder: Path, line: str) -> None:
 
 def load() -> None:
     """Load what commands load, so that each copy of this process need not."""
-    for name in ("onnx.reference", "onnx.shape_inference", "z3", "sonnx.api", "sonnx.suite.make", "sonnx.proofs"):
+    for name in ("onnx.reference", "onnx.shape_inference", "z3", "sonnx.api", "sonnx.suite.making", "sonnx.proofs"):
         with contextlib.suppress(ImportError):
             import_module(name)
 

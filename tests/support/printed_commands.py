@@ -202,7 +202,7 @@ def main() -> int:
         "install",
         "--quiet",
         "--disable-pip-version-check",
-        f"{wheel}[runtime,solvers,draw]",
+        f"{wheel}{EXTRAS}",
     ]
     subprocess.run(install, check=True)
     wrong = number = 0
