@@ -17,7 +17,7 @@ for an elementwise operator: the upper one where an entry of the row is positive
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from math import prod
 from types import MappingProxyType
 
@@ -79,22 +79,38 @@ def about(ideal: Value, rows: Array) -> tuple[Array, Array]:
 
 
 def _errors(target: Value, rows: Array) -> Array:
-    bound, pending, steps = np.zeros(len(rows)), Pending(), 0
+    return accumulated_errors(target, rows, lambda _, g, sizes: _against(g, sizes))
+
+
+Against = Callable[[Value, Array, Array], Array]
+"""What rows over a value make of sizes of its elements: sums of |rows| sizes, rounded up."""
+
+
+def accumulated_errors(target: Value, rows: Array, against: Against, ends: Collection[int] = ()) -> Array:
+    """Bounds of |row d| for the errors d of a value, followed back to model inputs.
+
+    Args:
+        target: the value.
+        rows: over it.
+        against: adds up what rows make of the errors of one value.
+        ends: serial numbers of values where rows end, too; these count with their own errors.
+    """
+    bound, pending, steps = np.zeros(()), Pending(), 0
     pending.add(target, rows)
     while (latest := pending.pop()) is not None:
         value, g = latest
-        if value.transfer is None:
+        if value.transfer is None or value.serial in ends:
             if value.has_error:
-                bound = bound + _against(g, value.error)
+                bound = bound + against(value, g, value.error)
             continue
-        bound = bound + _against(g, value.transfer.noise)
+        bound = bound + against(value, g, value.transfer.noise)
         steps += 2
         for operand, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
             if not operand.has_error:
                 continue
             size = pending.add(operand, pull(g))
             if size is not None:
-                bound = bound + _against(2 * UNIT * size, operand.error)
+                bound = bound + against(operand, size, 2 * UNIT * operand.error)
                 steps += 1
     return grown(bound, steps + 2)
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from sonnx.bounds.adjoint import Pending
-from sonnx.numerics.enclosures.arithmetic import UNIT, grown
+from sonnx.bounds.adjoint import accumulated_errors
+from sonnx.numerics.enclosures.arithmetic import grown
 from sonnx.numerics.enclosures.values import Neighbourhood, Value, spread
 from sonnx.numerics.formats import Array
 
@@ -105,30 +106,12 @@ class SharedRows:
                 rows = np.zeros((len(picked), *self.target.shape))
                 for row, channel in enumerate(picked):
                     rows[(row, 0, channel, *places)] = 1
-                bound[(0, slice(first, first + together), *places)] = self._followed(rows, starts)
+                bound[(0, slice(first, first + together), *places)] = accumulated_errors(
+                    self.target, rows, partial(self._by_place, starts), self.ends
+                )
         return bound
 
-    def _followed(self, rows: Array, starts: Sequence[int]) -> Array:
-        """As `adjoint.errors`, for each channel of the tensor and each place that a row picks."""
-        pending, steps, bound = Pending(), 0, np.zeros(())
-        pending.add(self.target, rows)
-        while (latest := pending.pop()) is not None:
-            value, g = latest
-            if value.serial in self.ends or value.transfer is None:
-                bound = bound + self._by_place(value, g, value.error, starts)
-                continue
-            bound = bound + self._by_place(value, g, value.transfer.noise, starts)
-            steps += 2
-            for operand, pull in zip(value.transfer.inputs, value.transfer.pulls, strict=True):
-                if not operand.has_error:
-                    continue
-                size = pending.add(operand, pull(g))
-                if size is not None:
-                    bound = bound + self._by_place(operand, size, 2 * UNIT * operand.error, starts)
-                    steps += 1
-        return grown(bound, steps + 2)
-
-    def _by_place(self, value: Value, rows: Array, sizes: Array, starts: Sequence[int]) -> Array:
+    def _by_place(self, starts: Sequence[int], value: Value, rows: Array, sizes: Array) -> Array:
         """Σ |rows| sizes over the window of each place that a row picks, rounded up."""
         sums = (np.abs(rows) * spread(sizes, value.shape)).sum(axis=(1, 2))
         reach, spacing = self.reaches[value.serial], self.spacing
