@@ -417,7 +417,7 @@ class Expansion:
         return [*written.nodes, last]
 
     def _evaluate(self, fused: Fused, written: WrittenOut, visit: Visit[Term, str], place: Place[Term, str]) -> None:
-        """Give the output the value of the steps in a newer operator set: the one of the model may lack an operator."""
+        """Give the output the value of the steps in a newer operator set: the model's own may lack an operator."""
         values = dict(zip(visit.node.inputs, place.values(visit.inputs), strict=True))
         values |= {name: movements.constant_of(self.store, array) for name, array in written.constants.items()}
         for node in written.nodes:

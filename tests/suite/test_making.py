@@ -133,9 +133,9 @@ def test_suites_of_an_older_format_are_named(whole: Path, tmp_path: Path, capsys
     """Suites of format 1 say nothing of sizes; they were refused with an error of the decoder."""
     text = (whole / "suite.json").read_text("utf-8")
     for changed, said in (
-        (text.replace('"format": 2', '"format": 1'), "is of format 1, and this version of sonnx reads format 2"),
-        (text.replace('"format": 2', '"format": 3'), "is of format 3, and this version of sonnx reads format 2"),
-        (text.replace('"format": 2,', ""), "is of no format, and this version of sonnx reads format 2"),
+        (text.replace('"format": 2', '"format": 1'), "has format 1, and this version of sonnx reads format 2"),
+        (text.replace('"format": 2', '"format": 3'), "has format 3, and this version of sonnx reads format 2"),
+        (text.replace('"format": 2,', ""), "states no format, and this version of sonnx reads format 2"),
         (text.replace('"hypotheses"', '"assumptions"'), "is not the description of a suite"),
         (text[:100], "is not the description of a suite"),
     ):

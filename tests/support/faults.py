@@ -292,7 +292,7 @@ def _places(harms: tuple[Harm, ...], calls: int, number: int | None, draw: rando
 
 
 def harms_of_faults() -> tuple[Harm, ...]:
-    """What is no kill, as far as this Python can do it."""
+    """The harms but the kill, without allocations where this Python cannot make them fail."""
     return (Harm.CALL, Harm.DISK, Harm.CHANGE, *((Harm.MEMORY,) if find_spec(ALLOCATIONS) else ()))
 
 
