@@ -20,6 +20,7 @@ from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.expansion import may_be_random, nested_nodes
 from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
 from sonnx.equivalence.interpretation import sorted_nodes, terms_of
+from sonnx.equivalence.layouts import block_sizes
 from sonnx.equivalence.narrowed_bounds import domain_of, side_of_walk
 from sonnx.equivalence.narrowed_numbers import DIGITS, Narrowings
 from sonnx.equivalence.narrowing_list import narrowings_of
@@ -244,9 +245,21 @@ class _Task(Struct, frozen=True):
             return ModelComparison(narrowed)
         return self.searched(first, second, shapes, matched)
 
-    def matched(self, first: Side, second: Side, narrowings: Narrowings | None = None) -> _Matched:
-        """The terms of both models, compared; with `narrowings`, narrower types are taken as the wide one."""
-        store = Store(self.domain, narrowings=narrowings)
+    def matched(self, first: Side, second: Side, *, narrowed: bool = False) -> _Matched:
+        """The terms of both models, compared; with `narrowed`, narrower types are taken as the wide one.
+
+        A file with blocks of channels does not say how many channels a block has: each number is tried.
+        """
+        sizes = block_sizes(first.model, second.model)
+        for block in sizes:
+            matched = self._matched_in_blocks(first, second, is_narrowed=narrowed, block=block)
+            if matched.decided or block == sizes[-1]:
+                break
+        return matched
+
+    def _matched_in_blocks(self, first: Side, second: Side, *, is_narrowed: bool, block: int) -> _Matched:
+        narrowings = Narrowings() if is_narrowed else None
+        store = Store(self.domain, narrowings=narrowings, block=block)
         (outputs, values), (their_outputs, their_values) = self._terms(first, second, store, store)
         walk, answers = Walk(store), {}
         for name, partner in self.pairing.outputs.items():
@@ -290,7 +303,7 @@ class _Task(Struct, frozen=True):
         """
         if not are_narrowed(first.model, second.model):
             return None
-        matched = self.matched(first, second, Narrowings())
+        matched = self.matched(first, second, narrowed=True)
         passages = [
             Counter(term.key for term in {*values.values()} if term.operator == "narrowed") for values in matched.values
         ]

@@ -22,6 +22,7 @@ from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.estimators import has_estimator, written_estimator
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.index_sums import product_form
+from sonnx.equivalence.layouts import BLOCKS, CallInOrder, LayoutOperator, restored, standard_call, stated_layout
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
 from sonnx.equivalence.recurrent import GATES, cell_nodes
@@ -45,6 +46,8 @@ CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 """Operators of any number of inputs that are a chain of Add."""
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
+LAYOUT = "{} means what sonnx states for it (layouts.toml)"
+BLOCK = "the blocks of com.microsoft.nchwc have {} channels, as on the machine that wrote the file"
 
 
 class PassedOn(NamedTuple):
@@ -55,12 +58,14 @@ class PassedOn(NamedTuple):
         ideal: what the value is over the reals only; "" where it is the same bit for bit.
         elementwise: what it is over the reals is an operator on elements.
         shape: of the value, None for that of the operand.
+        order: the call in channels-first order whose output it is; None where elements keep their places.
     """
 
     node: Node
     ideal: str = ""
     elementwise: bool = False
     shape: tuple[int, ...] | None = None
+    order: CallInOrder | None = None
 
 
 class Expansion:
@@ -80,6 +85,7 @@ class Expansion:
         self.constants = 0
         self.newer = Scope("graph", model.graph, {**self.inlining.imports, "": STEPS_AT})
         self.results: list[PassedOn] = []
+        self.block = domain.store.block
 
     def before(self, node: Node) -> Node:
         """The node, unchanged."""
@@ -94,6 +100,9 @@ class Expansion:
                 return None
         if visit.call.calls_function:
             return self._inlined(visit, place)
+        layout = stated_layout(operator[0], node)
+        if layout is not None:
+            return self._in_order(layout, visit, place)
         if operator in WRITTEN_OUT:
             return self._matrices(visit, place) if operator[0] else self._cast_like(visit, place)
         if not operator[0] and has_constant_result(node.operator) and self._constant_result(visit, place):
@@ -139,7 +148,27 @@ class Expansion:
             term = self._ideal(result, term)
         if result.shape is not None:
             term = movements.moved(self.store, [term], None, result.shape)
+        if result.order is not None:
+            in_layout = restored(self.store, result.order, term, self.block)
+            if in_layout is None:
+                return
+            term = in_layout
         place.define(result.node.outputs[0], term)
+
+    def _in_order(self, layout: LayoutOperator, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The operator on channels in the second axis that an operator with another layout means."""
+        order = standard_call(self.store, layout, visit.node, place.values(visit.inputs), self.block)
+        if order is None:
+            return None
+        for name, term in order.operands.items():
+            place.define(name, term)
+        name = f"{layout.domain}.{layout.name}"
+        self.store.assume(LAYOUT.format(name))
+        if layout.domain == BLOCKS:
+            self.store.assume(BLOCK.format(self.block))
+        last = Node(visit.node.name, "Identity", "", "", order.node.outputs, visit.node.outputs, ())
+        self.results.append(PassedOn(last, "" if order.is_exact else name, order=order))
+        return [order.node, last]
 
     def _ideal(self, result: PassedOn, term: Term) -> Term:
         """The term of the value over the reals; an operator on elements is applied below a movement."""

@@ -9,10 +9,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 STEP = re.compile(r"(\w+) = (\w+|@\w+)\(([^;)]*)(?:;([^)]*))?\)")
 """A step of a fused operator."""
+
+PARAMETERS = "activation_params"
+"""The attribute with the parameters of an activation."""
 
 AXES = "axes"
 """The input of a step that stands for the axes of a reduction, wherever the operator of the step has them."""
@@ -26,7 +29,8 @@ class Fused(Struct, frozen=True):
 
     A step is `name = Operator(inputs; attributes)`.  An input is an input of the operator, an earlier name, a number,
     or a list in brackets that follows from the shape of the first input; `axes` are those that `reduces` names.
-    `@activation` is the operator without parameters that the attribute names.  An attribute is one of the fused node,
+    `@activation` is the operator that the attribute names, with the parameters that `activation_params` lists.
+    An attribute is one of the fused node,
     with `|value` where its absence means another value than that of the step's operator, and `=number` a number, or
     `=number-other` a number less the integer of another attribute, 0 where it is absent.  An input with `?` may be left
     out of the step's operator; a step without another input passes its first one on.
@@ -73,12 +77,40 @@ class Fused(Struct, frozen=True):
         axis = (
             {"": {AXES}, "from-axis": {"axis"}, "axis": {"axis"}}.get(self.reduces, set()) if self.has_axes else set()
         )
-        return frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps))) | self.only.keys() | axis | {*self.further}
+        activation = {PARAMETERS} if any("@activation" in step for step in self.steps) else set[str]()
+        return (
+            activation
+            | frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps)))
+            | self.only.keys()
+            | axis
+            | {*self.further}
+        )
 
     @property
     def has_axes(self) -> bool:
         """Whether a step uses `axes`."""
         return any(AXES in step for step in self.steps)
+
+
+class Activation(Struct, frozen=True, forbid_unknown_fields=True):
+    """An operator that a fused operator may name.
+
+    Attributes:
+        name: of the operator.
+        parameters: the attributes or inputs whose numbers `activation_params` lists.
+        inputs_since: the operator set from which on they are inputs; None where they are attributes.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    inputs_since: int | None = None
+
+
+@cache
+def activations() -> Mapping[str, Activation]:
+    """The activations of the file, by name."""
+    listed = tomllib.loads(files(__package__).joinpath("fused.toml").read_text("utf-8"))["activation"]
+    return {activation.name: activation for activation in convert(listed, list[Activation])}
 
 
 @cache

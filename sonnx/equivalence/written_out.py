@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.equivalence.fused import AXES, STEP, Fused
+from sonnx.equivalence.fused import AXES, PARAMETERS, STEP, Fused, activations
 from sonnx.language.evaluator import TensorFacts, first_unknown
 from sonnx.model.ir import Attribute, Node
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import operator_facts
-
-ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
-"""Operators without parameters that fused operators may name."""
 
 AXES_ARE_INPUT = 18
 """The operator set from which on reductions have their axes as an input; ReduceSum has it from 13 on."""
@@ -169,7 +166,7 @@ class _Call:
         if operator.startswith("@"):
             chosen = self.attributes.get(operator[1:])
             operator = str(chosen.value) if chosen is not None and chosen.value else ""
-            if operator and operator not in ACTIVATIONS:
+            if operator and not self._add_parameters(operator, inputs, attributes):
                 return False
         if not operator or not is_complete:
             self.names[target] = inputs[0]
@@ -178,6 +175,22 @@ class _Call:
             inputs.pop()
         self.names[target] = self.name(target)
         self.written.nodes.append(Node("", operator, "", "", tuple(inputs), (self.names[target],), tuple(attributes)))
+        return True
+
+    def _add_parameters(self, activation: str, inputs: list[str], attributes: list[Attribute]) -> bool:
+        """Add the parameters of an activation to its inputs or attributes; False where they are not stated."""
+        listed, stated = self.attributes.get(PARAMETERS), activations().get(activation)
+        numbers = () if listed is None else listed.value
+        if stated is None or not isinstance(numbers, tuple) or len(numbers) != len(stated.parameters):
+            return False
+        kind = ELEMENTS.get(str(self.first.type)) if self.first is not None else None
+        for name, number in zip(stated.parameters, numbers, strict=True):
+            if stated.inputs_since is None or self.operator_set < stated.inputs_since:
+                attributes.append(Attribute(name, "float", number, fields=("f",)))
+            elif kind is None:
+                return False
+            else:
+                inputs.append(self._constant(name, np.array(number).astype(kind)))
         return True
 
     def _reduced_axes(self, operator: str) -> str | Attribute | None:
