@@ -19,6 +19,7 @@ from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
+from sonnx.equivalence.dynamic_quantization import dynamic_product
 from sonnx.equivalence.estimators import has_estimator, written_estimator
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.index_sums import product_form
@@ -107,6 +108,8 @@ class Expansion:
             return self._matrices(visit, place) if operator[0] else self._cast_like(visit, place)
         if not operator[0] and has_constant_result(node.operator) and self._constant_result(visit, place):
             return None
+        if operator == ("", "Mul") and self.store.narrowings is not None:
+            return self._dynamic_product(visit, place)
         if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
             return self._chain(visit, place)
         if has_estimator(*operator):
@@ -383,6 +386,17 @@ class Expansion:
             Node("", "Reshape", "", "", (product, extents), (apart,), ()),
             Node(node.name, "Transpose", "", "", (apart,), (output,), (perm,)),
         ]
+
+    def _dynamic_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Mul of a sum of products of integers and its scale: the product of the numbers they stand for."""
+        terms, output = [term for term in place.values(visit.inputs) if term is not None], visit.node.outputs[0]
+        found = dynamic_product(self.store, *terms) if len(terms) == 2 else None
+        if found is None:
+            return None
+        names = tuple([f"{output} (factor {index})" for index in range(2)])
+        for name, term in zip(names, found.operands, strict=True):
+            place.define(name, term)
+        return [Node(visit.node.name, found.operator, "", "", names, (output,), found.attributes)]
 
     def _estimator(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of an estimator, over the reals, and one for each output that passes its value on."""

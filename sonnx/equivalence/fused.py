@@ -42,7 +42,7 @@ class Fused(Struct, frozen=True):
         steps: what computes the output, in order.
         source: where its text stands.
         ideal: the meaning holds over the reals: how the operator rounds is not stated.
-        only: the numbers of attributes for which the meaning is stated.
+        only: the numbers of attributes for which the meaning is stated; "last" is the last axis.
         optional: the inputs that may be left out.
         axiom: what the meaning rests on; where it is "", the meaning is assumed as it is written.
         since: the operator set from which on the operator has this meaning.

@@ -70,6 +70,12 @@ def _words(text: str) -> list[str]:
     return [word for word in (part.strip() for part in text.split(",")) if word]
 
 
+def _is_stated(value: Any, stated: Any, first: TensorFacts | None) -> bool:
+    """Whether an attribute has the value that is stated; "last" is the last axis of the first input."""
+    rank = len(first.shape) if first is not None and isinstance(first.shape, tuple) else None
+    return bool(value == stated) or (stated == "last" and (value == -1 or (rank is not None and value == rank - 1)))
+
+
 @dataclass
 class _Call:
     """A node of a fused operator while its steps are written out.
@@ -104,7 +110,10 @@ class _Call:
         inputs = {**dict.fromkeys(fused.inputs, ""), **dict(zip(fused.inputs, node.inputs, strict=False))}
         if not all(inputs[each] or each in fused.optional for each in fused.inputs):
             return None
-        if any(each in attributes and attributes[each].value != value for each, value in fused.only.items()):
+        if any(
+            each in attributes and not _is_stated(attributes[each].value, value, first)
+            for each, value in fused.only.items()
+        ):
             return None
         if operator_set < fused.since or any(attribute.reference for attribute in attributes.values()):
             return None
