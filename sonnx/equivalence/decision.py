@@ -18,6 +18,7 @@ from sonnx.checker.request import CheckRequest, check_model
 from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.expansion import may_be_random, nested_nodes
+from sonnx.equivalence.fused import has_meaning
 from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
 from sonnx.equivalence.interpretation import sorted_nodes, terms_of
 from sonnx.equivalence.layouts import block_sizes
@@ -165,6 +166,7 @@ def _not_valid(sides: Sequence[Side], edition: str) -> Iterator[str]:
     """A sentence for each model that is not valid ONNX: it defines no function.
 
     An output without a declared type has that of the node that makes it, so that its declaration decides nothing here.
+    An operator that onnxruntime adds to the domain of ONNX may have a stated meaning (fused.toml).
     """
     for place, side in zip(("first", "second"), sides, strict=True):
         report = check_model(side.model, "", CheckRequest(edition), side.file.name)
@@ -177,7 +179,8 @@ def _not_valid(sides: Sequence[Side], edition: str) -> Iterator[str]:
 
 def _breaks_function(finding: Finding) -> bool:
     is_undeclared_output = finding.rule == "interface-declared" and finding.where.place.startswith("graph/output")
-    return finding.breaks_onnx and not is_undeclared_output
+    has_stated_meaning = finding.rule == "operator-exists" and has_meaning("", finding.where.operator)
+    return finding.breaks_onnx and not is_undeclared_output and not has_stated_meaning
 
 
 def _require_external_data(*sides: Side) -> None:

@@ -17,9 +17,8 @@ from sonnx.equivalence.terms import Store, Term
 from sonnx.model.ir import Attribute
 from sonnx.numerics.formats import Array
 
-PRODUCTS = {"MatMulInteger": ("MatMul", -1), "ConvInteger": ("Conv", 0)}
-"""The operators on integers, with the operator that they mean and the axis of the constant that scales may have."""
-
+INTEGER = "Integer"
+"""What the name of an operator on integers has behind that of the operator it means."""
 
 SCALE_OUTPUT, ZERO_OUTPUT = 1, 2
 """The outputs of DynamicQuantizeLinear that are the scale and the zero point."""
@@ -39,11 +38,14 @@ def dynamic_product(store: Store, first: Term, second: Term) -> DynamicProduct |
     """
     for cast, scale in ((first, second), (second, first)):
         product = cast.inputs[0] if cast.operator == "Cast" and not cast.domain else None
-        if product is None or store.narrowings is None or product.operator not in PRODUCTS or product.domain:
+        if product is None or store.narrowings is None or product.domain:
+            continue
+        if not product.operator.endswith(INTEGER):
             continue
         codes, weights, zero, weight_zero = (*product.inputs, None, None)[:4]
         values, own_scales = _quantized(codes, zero), _constant_factor(scale, codes)
-        operator, axis = PRODUCTS[product.operator]
+        operator = product.operator.removesuffix(INTEGER)
+        axis = -1 if operator == "MatMul" else 0
         if values is None or own_scales is None or weights is None or weights.array is None:
             return None
         if own_scales.size > 1 and axis == 0 and own_scales.size != weights.array.shape[0]:

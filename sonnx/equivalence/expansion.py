@@ -14,6 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from sonnx.equivalence import keys, movements
+from sonnx.equivalence.attention import has_attention, written_attention
 from sonnx.equivalence.averages import formula_of, has_formula
 from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
@@ -48,6 +49,7 @@ CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 LAYOUT = "{} means what sonnx states for it (layouts.toml)"
+WEIGHTED = "{} means what sonnx states for it (attention.py)"
 BLOCK = "the blocks of com.microsoft.nchwc have {} channels, as on the machine that wrote the file"
 
 
@@ -124,7 +126,7 @@ class Expansion:
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
         if operator[0] == MICROSOFT:
-            return None
+            return self._attention(visit, place) if has_attention(node.operator) else None
         if not operator[0] and is_rearrangement(node.operator):
             self._rearrange(visit, place)
             return None
@@ -387,6 +389,27 @@ class Expansion:
             Node(node.name, "Transpose", "", "", (apart,), (output,), (perm,)),
         ]
 
+    def _attention(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The nodes of an operator of transformers, over the reals."""
+        node = visit.node
+        if not node.outputs or not node.outputs[0] or any(node.outputs[1:]):
+            return None
+
+        def constant(role: str, array: Array, narrowed: Term | None = None) -> str:
+            if narrowed is None:
+                return self._constant(f"{node.outputs[0]} ({role})", array, place)
+            place.define(f"{node.outputs[0]} ({role})", narrowed)
+            return f"{node.outputs[0]} ({role})"
+
+        written = written_attention(self.store, node, place.values(visit.inputs), constant)
+        if written is None:
+            return None
+        name = f"{MICROSOFT}.{node.operator}"
+        self.store.assume(WEIGHTED.format(name))
+        last = Node(node.name, "Identity", "", "", (written[-1].outputs[0],), node.outputs, ())
+        self.results.append(PassedOn(last, name))
+        return [*written, last]
+
     def _dynamic_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """Mul of a sum of products of integers and its scale: the product of the numbers they stand for."""
         terms, output = [term for term in place.values(visit.inputs) if term is not None], visit.node.outputs[0]
@@ -446,7 +469,8 @@ class Expansion:
         if written is None:
             return None
         if older:
-            self._evaluate(fused, written, visit, place)
+            if not any(node.outputs[1:]):
+                self._evaluate(fused, written, visit, place)
             return None
         for name, array in written.constants.items():
             place.define(name, movements.constant_of(self.store, array))
@@ -454,10 +478,21 @@ class Expansion:
             self.store.rest_on(fused.axiom)
         else:
             self.store.assume(MEANING.format(fused.name))
-        last = Node(node.name, "Identity", "", "", (written.result,), (node.outputs[0],), ())
-        if fused.ideal:
-            self.results.append(PassedOn(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
-        return [*written.nodes, last]
+        elementwise = operator_facts(node.operator, node.domain).elementwise
+        return [*written.nodes, *self._outputs(node, {0: written.result, **written.further}, fused, elementwise)]
+
+    def _outputs(self, node: Node, results: Mapping[int, str], fused: Fused, elementwise: bool) -> Iterator[Node]:
+        """Nodes that pass results on to outputs, and the node itself for outputs that have none."""
+        left = list(node.outputs)
+        for index, value in results.items():
+            if index < len(left) and left[index] and value:
+                last = Node(node.name, "Identity", "", "", (value,), (left[index],), ())
+                if fused.ideal:
+                    self.results.append(PassedOn(last, fused.name, elementwise))
+                left[index] = ""
+                yield last
+        if any(left):
+            yield replace(node, outputs=tuple(left))
 
     def _evaluate(self, fused: Fused, written: WrittenOut, visit: Visit[Term, str], place: Place[Term, str]) -> None:
         """Give the output the value of the steps in a newer operator set: the model's own may lack an operator."""

@@ -28,7 +28,8 @@ class Fused(Struct, frozen=True):
     """A fused operator: its inputs, its steps in order, and where its text stands.
 
     A step is `name = Operator(inputs; attributes)`.  An input is an input of the operator, an earlier name, a number,
-    or a list in brackets that follows from the shape of the first input; `axes` are those that `reduces` names.
+    or a list in brackets that follows from the shape of the first input, also behind `input|` where the input is left
+    out; `axes` are those that `reduces` names.
     `@activation` is the operator that the attribute names, with the parameters that `activation_params` lists.
     An attribute is one of the fused node,
     with `|value` where its absence means another value than that of the step's operator, and `=number` a number, or
@@ -49,7 +50,9 @@ class Fused(Struct, frozen=True):
         elements: the element types of the first input for which the meaning is stated; all where there are none.
         further: attributes that the lists of the steps depend on.
         reduces: the axes of its reductions: "from-axis", all from the attribute `axis` on; "axis", that one; "spatial",
-            all but the first two; "last", the last of three; "" for those of an input or an attribute `axes`.
+            all but the first two; "last", the last of three; "last-axis", that one; "" for those of an input or an
+            attribute `axes`.
+        outputs: the steps that are further outputs, by their places.
     """
 
     domain: str
@@ -64,7 +67,8 @@ class Fused(Struct, frozen=True):
     since: int = 1
     elements: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
-    reduces: Literal["", "from-axis", "axis", "spatial", "last"] = ""
+    reduces: Literal["", "from-axis", "axis", "spatial", "last", "last-axis"] = ""
+    outputs: Mapping[int, str] = {}
 
     @property
     def name(self) -> str:
@@ -131,6 +135,7 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
             tuple(entry.get("elements", ())),
             tuple(entry.get("further", ())),
             entry.get("reduces", ""),
+            {int(place): step for place, step in entry.get("outputs", {}).items()},
         )
         for entry in tomllib.loads(files(__package__).joinpath("fused.toml").read_text("utf-8"))["operator"]
     ]

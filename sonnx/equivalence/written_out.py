@@ -31,6 +31,8 @@ class WrittenOut:
     nodes: list[Node] = field(default_factory=list)
     constants: dict[str, Array] = field(default_factory=dict)
     result: str = ""
+    further: Mapping[int, str] = field(default_factory=dict)
+    """The values of further outputs, by their places."""
     stated: bool = True
     """Whether the element type has every number that an attribute gives."""
 
@@ -54,6 +56,7 @@ def written_out(
         if not call.add(step):
             return None
     call.written.result = call.names[_parts(fused.steps[-1])[0]]
+    call.written.further = {index: call.names[step] for index, step in fused.outputs.items()}
     return call.written
 
 
@@ -105,7 +108,7 @@ class _Call:
             each for each, attribute in attributes.items()
             if each not in fused.attributes and each not in stated and attribute.value not in ((), "")
         ]  # fmt: skip
-        if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or further:
+        if len(node.inputs) > len(fused.inputs) or not node.outputs or not node.outputs[0] or further:
             return None
         inputs = {**dict.fromkeys(fused.inputs, ""), **dict(zip(fused.inputs, node.inputs, strict=False))}
         if not all(inputs[each] or each in fused.optional for each in fused.inputs):
@@ -137,6 +140,7 @@ class _Call:
             return False
         first = axis % len(shape)
         self.axes = {"from-axis": tuple(range(first, len(shape))), "axis": (first,), "last": (2,),
+                     "last-axis": (len(shape) - 1,),
                      "spatial": tuple(range(2, len(shape)))}[reduces]  # fmt: skip
         return bool(self.axes)
 
@@ -163,6 +167,11 @@ class _Call:
                     attributes.append(added)
                 elif added:
                     inputs.append(added)
+            elif "|[" in word:
+                value, listed = self.names.get(word.partition("|")[0], ""), self._list(word.partition("|")[2][1:-1])
+                if not value and listed is None:
+                    return False
+                inputs.append(value or self._constant(word, np.zeros(0) if listed is None else listed))
             elif re.fullmatch(r"[A-Za-z_]\w*\??", word):
                 value = self.names.get(word.removesuffix("?"), "")
                 is_complete = is_complete and (bool(value) or word.endswith("?"))
@@ -249,7 +258,7 @@ class _Call:
 
     def _list(self, what: str) -> Array | None:
         """A list that follows from the shape of the first input: [shape], [spatial] axes, [channels] and [groups] as
-        shapes.
+        shapes, [positions] along the second axis.
         """
         shape = self._shape
         if shape is None or len(shape) < 2 or 0 in shape:
@@ -261,6 +270,7 @@ class _Call:
             "shape": shape,
             "spatial": tuple(range(2, len(shape))),
             "channels": (shape[1], *[1] * (len(shape) - 2)),
+            "positions": tuple(range(shape[1])),
             "groups": (shape[0], groups, prod(shape[1:]) // groups),
         }
         return np.array(lists[what], np.int64)
