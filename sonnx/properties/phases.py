@@ -52,8 +52,8 @@ class PhasePart(NamedTuple):
 
 def decide_by_phases(
     task: ChainTask, limit: SearchLimit, progress: Callable[[str], None] | None = None
-) -> tuple[Decision, Tree] | None:
-    """Decide a task; None where the time is over before.
+) -> tuple[Decision, Tree | None]:
+    """Decide a task; no tree where the limit is reached before.
 
     Args:
         task: what is decided.
@@ -71,7 +71,7 @@ def decide_by_phases(
         ),
     )  # fmt: skip
     if decision.witness is None and (frontier.open or frontier.stuck):
-        return None
+        return decision, None
     decision.shown = 1.0 if decision.witness is None else 0.0
     return decision, tree
 

@@ -94,12 +94,14 @@ def decide_in_rounds(
     Raises:
         BadInput: the file that keeps the parts is damaged.
     """
+    by_signs = 0
     if kept is None and elsewhere is None and len(task.low) > HALVED:
-        by_signs = decide_by_phases(task, limit.share(SIGNS), progress)
-        if by_signs is not None:
-            return by_signs
-        limit = limit.less(limit.share(SIGNS).parts or 0)
+        decision, tree_of_signs = decide_by_phases(task, limit.share(SIGNS), progress)
+        if tree_of_signs is not None:
+            return decision, tree_of_signs
+        by_signs = decision.parts
     tree, parts, margin = TaskParts({}) if kept is None else kept.task(number, task.low, task.high)
+    limit = limit.less(by_signs)
     seconds, is_first = FIRST_SECONDS, True
     while True:
         open_now = open_parts(tree, task.low, task.high)
@@ -121,5 +123,5 @@ def decide_in_rounds(
         if decision.witness is not None or not decision.waiting or limit.less(parts).is_reached:
             break
         seconds, is_first = min(2 * seconds, MOST_SECONDS), False
-    decision.parts, decision.margin = parts, margin
+    decision.parts, decision.margin = by_signs + parts, margin
     return decision, tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +40,7 @@ from sonnx.properties.rounds import Elsewhere, KeptParts, decide_in_rounds
 from sonnx.properties.search import Decision, Sets, Witness, decide_by_boxes, numbers_at, occurring_set, parts_of
 from sonnx.properties.vnnlib import property_of_vnnlib
 from sonnx.supervise.identity import tool_identity, value_hash
-from sonnx.supervise.search import SearchLimit
+from sonnx.supervise.search import SearchLimit, shorter_time
 
 MAX_BYTES = 1 << 28
 """Of a property file."""
@@ -99,7 +99,7 @@ def verify_model(
             "set of hypotheses": value_hash(repr(hypotheses)), "set of options": value_hash(options.edition),
             **tool_identity(("numpy",)),
         })  # fmt: skip
-    limit = _limit(options)
+    limit, time = _limit(options), shorter_time("--search", _seconds(options))
     answers: list[TaskAnswer] = []
     trees: list[Tree] = []
     witness: dict[str, Array] = {}
@@ -123,7 +123,7 @@ def verify_model(
             break
     certificate = None
     holds = len(trees) == len(about.tasks) and all(answer.answer is PropertyAnswer.HOLDS for answer in answers)
-    conditions = _conditions(options, data, content, answers)
+    conditions = _conditions(options, data, content, answers, time)
     if content is not None and holds:
         certificate = certificate_of(data, content, trees, conditions, about.rounded_inputs)
     return PropertyResult(
@@ -153,21 +153,17 @@ def _seconds(options: VerifyOptions) -> float:
 
 
 def _conditions(
-    options: VerifyOptions, data: bytes, content: bytes | None, answers: Sequence[TaskAnswer]
+    options: VerifyOptions, data: bytes, content: bytes | None, answers: Sequence[TaskAnswer], time: str
 ) -> Conditions:
-    """What the answer holds for: the options, the files, and the time where it ended the analysis."""
+    """What the answer holds for: the options, the files, and what ended the analysis: its time, or its parts."""
     digests = {MODEL: hashlib.sha256(data).hexdigest()}
     if content is not None:
         digests[PROPERTY] = hashlib.sha256(content).hexdigest()
     if options.robust is not None:
         digests["input of --robust"] = sha256(options.robust)
     is_open = any(answer.answer in (PropertyAnswer.OPEN, PropertyAnswer.IDEAL) for answer in answers)
-    seconds = _seconds(options)
-    limits = (
-        *((f"--search {seconds:g} s",) if isfinite(seconds) else ()),
-        *((f"--parts {options.parts}",) if options.parts is not None else ()),
-    )
-    budgets = limits if is_open else ()
+    counted = options.parts is not None and any(answer.parts >= options.parts for answer in answers)
+    budgets = (f"--parts {options.parts}" if counted else time,) if is_open else ()
     return Conditions.of(options, digests=digests, budgets=budgets)
 
 

@@ -14,7 +14,22 @@ from math import inf
 from time import monotonic
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from sonnx.base.budget import milliseconds_left
+
 P = TypeVar("P")
+SHARE_OF_TIME = 0.8
+"""The part of the time left to the command that a search may take."""
+
+
+def seconds_of_command() -> float:
+    """The seconds that a search may take of the time that is left to the command."""
+    left = milliseconds_left()
+    return inf if left is None else SHARE_OF_TIME * left / 1000
+
+
+def shorter_time(option: str, seconds: float) -> str:
+    """What ends a search that begins now: an option that states its time, or the time of the command."""
+    return "the time of the command (--timeout)" if seconds_of_command() < seconds else f"{option} {seconds:g} s"
 
 
 class SearchLimit(NamedTuple):
@@ -27,8 +42,8 @@ class SearchLimit(NamedTuple):
 
     @classmethod
     def after(cls, seconds: float, parts: int | None = None) -> SearchLimit:
-        """The limit that many seconds from now."""
-        return cls(monotonic() + seconds, parts)
+        """The limit that many seconds from now; a time limit of the command leaves time to report what was found."""
+        return cls(monotonic() + min(seconds, seconds_of_command()), parts)
 
     @property
     def seconds(self) -> float:

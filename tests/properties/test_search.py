@@ -13,6 +13,7 @@ import onnx.parser
 import pytest
 
 import sonnx
+from sonnx.base.budget import time_limit
 from sonnx.cli.main import run
 from sonnx.model.reader import read
 from sonnx.properties.property import box_of_ends
@@ -89,6 +90,16 @@ def test_a_number_of_parts_gives_the_answer_at_any_speed(
     assert runs[0].answer is answer
     assert 0 < runs[0].tasks[0].parts <= parts
     assert runs[0].conditions.budgets == ((f"--parts {parts}",) if answer is PropertyAnswer.OPEN else ())
+
+
+def test_what_is_shown_when_the_time_of_the_command_ends_is_kept(tmp_path: Path) -> None:
+    draw = np.random.default_rng(12)
+    model, layers = network(draw, (6, 60, 60, 60, 2))
+    least = min(float(y[:, 0].min()) for y in computed(layers, draw.uniform(-0.5, 0.5, (2000, 6)).astype("f4")))
+    with time_limit(2.0):
+        found = verified(model, vnnlib(6, 2, 0.5, f"(<= Y_0 {least - 0.3:.6f})"), tmp_path, search=600.0)
+    assert found.answer is PropertyAnswer.OPEN and found.tasks[0].parts > 0
+    assert found.conditions.budgets == ("the time of the command (--timeout)",)
 
 
 def test_parts_are_counted_in_one_process(tmp_path: Path) -> None:
