@@ -22,10 +22,10 @@ from sonnx.model.ir import Graph, Model, Node, ValueInfo
 from sonnx.properties.joined_outputs import with_outputs
 from sonnx.properties.property import Property, elements_of
 from sonnx.properties.vnnlib import (
-    Comparison,
+    AtMostZero,
     Conjunction,
     Linear,
-    all_of,
+    cases_of_all,
     commands_of,
     linear_sum,
     number_of,
@@ -156,7 +156,7 @@ class _Query:
         for tensor in self.tensors.values():
             if not tensor.is_input:
                 self._row(tensor, 0)
-        cases = all_of([list(_cases_of(expression, self._comparison)) for expression in self.assertions])
+        cases = cases_of_all([list(_cases_of(expression, self._comparison)) for expression in self.assertions])
         asked = with_outputs(self.joint, [tensor.value for tensor in self.listed])
         inputs = tuple(_element(self.tensors[name], index) for name, index in self.inputs)
         names = tuple(_element(tensor, index) for tensor in self.listed for index in range(prod(tensor.shape)))
@@ -234,11 +234,11 @@ class _Query:
         bounds = len(total) == 1 and next(iter(total)) in self.inputs
         for place, factor in total.items():
             used[f"X_{self.inputs[place]}" if bounds else f"Y_{self._row(self.tensors[place[0]], place[1])}"] = factor
-        made = [Comparison(used | {"": constant}, is_strict)]
+        made = [AtMostZero(used | {"": constant}, is_strict)]
         if bounds and is_strict:  # the box has its end, and this excludes it
             [(place, factor)] = total.items()
             row = {f"Y_{self._row(self.tensors[place[0]], place[1])}": factor}
-            made.append(Comparison(row | {"": constant}, True))
+            made.append(AtMostZero(row | {"": constant}, True))
         return tuple(made)
 
 
@@ -337,7 +337,7 @@ def _cases_of(formula: Any, comparison: Any) -> list[Conjunction]:
     """The cases of a formula; a comparison becomes what `comparison` makes of its terms, constant and strictness."""
     kind = type(formula).__name__
     if kind == "And":
-        return all_of([_cases_of(part, comparison) for part in formula.args])
+        return cases_of_all([_cases_of(part, comparison) for part in formula.args])
     if kind == "Or":
         return [case for part in formula.args for case in _cases_of(part, comparison)]
     difference = linear_sum(_terms(formula.lhs), _terms(formula.rhs), -1)

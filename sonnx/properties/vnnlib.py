@@ -43,14 +43,14 @@ Linear = dict[str, Fraction]
 """Coefficients by variable; "" is the constant."""
 
 
-class Comparison(NamedTuple):
+class AtMostZero(NamedTuple):
     """That a linear term is at most 0; below 0 where it is strict."""
 
     terms: Linear
     is_strict: bool = False
 
 
-Conjunction = tuple[Comparison, ...]
+Conjunction = tuple[AtMostZero, ...]
 
 
 def property_of_vnnlib(text: str, model: Model, name: str, *, round_inputs: bool = False) -> Property:
@@ -153,9 +153,9 @@ def _cases(term: Term, declared: set[str]) -> list[Conjunction]:
         if len(parts) != 2:
             raise BadInput(f"{word} compares two terms")
         left, right = (_linear(part, declared) for part in parts)
-        return [(Comparison(linear_sum(left, right, -1) if word == "<=" else linear_sum(right, left, -1)),)]
+        return [(AtMostZero(linear_sum(left, right, -1) if word == "<=" else linear_sum(right, left, -1)),)]
     if word == "and":
-        return all_of([_cases(part, declared) for part in parts])
+        return cases_of_all([_cases(part, declared) for part in parts])
     if word == "or" and parts:
         return [case for part in parts for case in _cases(part, declared)]
     if word in ("<", ">"):
@@ -163,7 +163,7 @@ def _cases(term: Term, declared: set[str]) -> list[Conjunction]:
     raise BadInput(f"{_shown(term)} is not a formula of and, or, <= and >=")
 
 
-def all_of(parts: Iterable[Sequence[Conjunction]]) -> list[Conjunction]:
+def cases_of_all(parts: Iterable[Sequence[Conjunction]]) -> list[Conjunction]:
     """The cases of a conjunction, from those of its parts.
 
     Raises:
