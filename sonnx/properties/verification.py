@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from math import inf, isfinite
 from pathlib import Path
-from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -43,9 +43,12 @@ from sonnx.properties.rounds import Elsewhere, KeptParts, decide_in_rounds
 from sonnx.properties.search import Decision, Sets, Witness, decide_by_boxes, numbers_at, occurring_set, parts_of
 from sonnx.properties.vnnlib import property_of_vnnlib
 from sonnx.supervise.identity import tool_identity, value_hash
+from sonnx.supervise.search import SearchLimit
 
 MAX_BYTES = 1 << 28
 """Of a property file."""
+SEARCH_SECONDS = 60.0
+"""The time of a search for which neither a time nor a number of parts is stated."""
 MAX_LISTED_SETS = 8
 """Sets of outputs of a box that a result lists."""
 
@@ -100,24 +103,23 @@ def verify_model(
             "set of hypotheses": value_hash(repr(hypotheses)), "set of options": value_hash(options.edition),
             **tool_identity(("numpy",)),
         })  # fmt: skip
-    end = monotonic() + options.search
+    limit = _limit(options)
     answers: list[TaskAnswer] = []
     trees: list[Tree] = []
     witness: dict[str, Array] = {}
     violated = ""
     for number, task in enumerate(about.tasks):
-        share = end - monotonic()
-        until = monotonic() + max(0.0, share) / (len(about.tasks) - number)
+        share = SearchLimit.after(limit.seconds / (len(about.tasks) - number), limit.parts)
         if not task.unsafe:
             decision = Decision(shown=1.0)  # no output is unsafe
             trees.append({})
         elif chain is not None:
             on_chain = _chain_task(chain, analyser, output, elements, task)
             away = None if elsewhere is None else elsewhere(task)
-            decision, tree = decide_in_rounds(on_chain, number, until, kept, away, options.progress)
+            decision, tree = decide_in_rounds(on_chain, number, share, kept, away, options.progress)
             trees.append(tree)
         else:
-            decision = decide_by_boxes(analyser, output.name, elements, task, until, options.progress)
+            decision = decide_by_boxes(analyser, output.name, elements, task, share, options.progress)
         answers.append(_answer(decision, task))
         if decision.witness is not None:
             witness = dict(decision.witness.point)
@@ -132,10 +134,28 @@ def verify_model(
         model=name, conditions=conditions, subject=about.name,
         about=hypotheses.statement,
         excludes=tuple(hypotheses.excludes), tasks=tuple(answers), violated=violated, witness=witness,
-        timed_out=monotonic() >= end,
+        timed_out=limit.seconds <= 0,
         assignment=_assignment(asked, stated, witness, folder, options.edition) if witness else (),
         certificate=certificate, empty_boxes=about.empty_boxes, rounded_inputs=about.rounded_inputs,
     )  # fmt: skip
+
+
+def _limit(options: VerifyOptions) -> SearchLimit:
+    """Where the search for each box ends.
+
+    Raises:
+        UsageError: parts are to be counted where several processes or runs analyse them.
+    """
+    if options.parts is not None:
+        for option in ("jobs", "cluster", "resume"):
+            if getattr(options, option) is not None:
+                raise UsageError(f"--parts counts the parts of one run in one process; leave out --{option}")
+    return SearchLimit.after(_seconds(options), options.parts)
+
+
+def _seconds(options: VerifyOptions) -> float:
+    """How long the search may take; a number of parts alone sets no time."""
+    return options.search or (SEARCH_SECONDS if options.parts is None else inf)
 
 
 def _conditions(
@@ -149,7 +169,12 @@ def _conditions(
     if options.robust is not None:
         digests["input of --robust"] = sha256(options.robust)
     is_open = any(answer.answer in (PropertyAnswer.OPEN, PropertyAnswer.IDEAL) for answer in answers)
-    budgets = (f"--search {options.search:g} s",) if is_open else ()
+    seconds = _seconds(options)
+    limits = (
+        *((f"--search {seconds:g} s",) if isfinite(seconds) else ()),
+        *((f"--parts {options.parts}",) if options.parts is not None else ()),
+    )
+    budgets = limits if is_open else ()
     return Conditions.of(options, digests=digests, budgets=budgets)
 
 

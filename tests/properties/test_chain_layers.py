@@ -48,7 +48,7 @@ STRUCTURE = {
     "Relu of another domain": ("Relu", ["h"], {"domain": "own"}),
     "Relu of the standard domain": ("Relu", ["h"], {"domain": "ai.onnx"}),
     "an infinite weight": ("Add", ["h", "infinite"], {}),
-    "a weight that is no number": ("MatMul", ["h", "nan"], {}),
+    "a weight that is NaN": ("MatMul", ["h", "nan"], {}),
     "weights of double": ("Add", ["h", "double"], {}),
 }
 """Nodes that read `h`, a row of 3 elements, by what is special of them."""
