@@ -60,6 +60,7 @@ class Sets:
         self.low = np.array([float_below(bound) for bound in values.bounds])
         self.high = np.array([float_above(bound) for bound in values.bounds])
         places = {atom: place for place, atom in enumerate(atoms)}
+        self.strict = np.array([atom.is_strict for atom in atoms], bool)
         self.sets = [np.array([places[atom] for atom in clause], np.int64) for clause in task.unsafe]
 
     def excluded(self, margins: Array) -> bool:
@@ -81,7 +82,8 @@ class Sets:
 
     def occurs(self, most: Array) -> int | None:
         """The number of a set of which all atoms hold, None if there is none."""
-        return next((number for number, members in enumerate(self.sets) if bool((most[members] <= 0).all())), None)
+        hold = np.where(self.strict, most < 0, most <= 0)
+        return next((number for number, members in enumerate(self.sets) if bool(hold[members].all())), None)
 
 
 @dataclass(frozen=True, eq=False)
