@@ -7,7 +7,7 @@ Constants are equal where type, shape and every bit agree: a digest finds them, 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -232,6 +232,14 @@ class Store:
                 application=application, domain=domain, origin=origin,
             )  # fmt: skip
         return term
+
+
+def first_names(values: Mapping[str, Term]) -> dict[int, str]:
+    """The first name of each term, by its number."""
+    names: dict[int, str] = {}
+    for name, term in values.items():
+        names.setdefault(term.number, name)
+    return names
 
 
 def run_domain(edition: str | None) -> RunDomain:
