@@ -103,7 +103,7 @@ def test_a_folder_of_another_run_is_not_continued(
     interrupted(folder)
     with pytest.raises(BadInput, match="was written for another set of operators or options"):
         make_suite(folder, MakeOptions(operator=OPERATORS, resume=True, pairs=True))
-    with pytest.raises(UsageError, match="is not empty"):
+    with pytest.raises(UsageError, match="is not finished: --resume completes it"):
         make_suite(folder, OPTIONS)
     with pytest.raises(UsageError, match="no run that was interrupted made it"):
         make_suite(whole, MakeOptions(operator=OPERATORS, resume=True))
