@@ -9,7 +9,8 @@ A campaign with a record goes on after the last seed of the record, if the code 
 
 The optimizers are onnxruntime (basic, extended, all), onnxsim and onnxslim, where they are installed; the converters
 are onnxconverter-common and those of onnxruntime.  With a box the difference of every pair is bounded where that is
-possible.  The light networks get random weights, because the filled weights of the onnx package are equal under any permutation.
+possible.  The light networks get random weights, because the filled weights of the onnx package are equal under any
+permutation.
 """
 
 from __future__ import annotations
