@@ -29,6 +29,7 @@ from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
 from sonnx.equivalence.recurrent import GATES, cell_nodes
 from sonnx.equivalence.terms import Term
+from sonnx.equivalence.trivial_calls import TrivialCall, trivial_call
 from sonnx.equivalence.written_out import WrittenOut, written_out
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.prepared_call import PreparedNode
@@ -103,6 +104,9 @@ class Expansion:
                 return None
         if visit.call.calls_function:
             return self._inlined(visit, place)
+        trivial = None if operator[0] else trivial_call(node, place.values(visit.inputs), visit.call.operator_set)
+        if trivial is not None:
+            return self._trivial(trivial, visit)
         layout = stated_layout(operator[0], node)
         if layout is not None:
             return self._in_order(layout, visit, place)
@@ -159,6 +163,17 @@ class Expansion:
                 return
             term = in_layout
         place.define(result.node.outputs[0], term)
+
+    def _trivial(self, call: TrivialCall, visit: Visit[Term, str]) -> list[Node]:
+        """The simpler call of the first input."""
+        node = visit.node
+        if call.exact:
+            self.store.rest_on("trivial-call")
+            return [Node(node.name, call.becomes, "", "", node.inputs[:1], node.outputs[:1], ())]
+        inner = f"{node.outputs[0]} (simpler)"
+        last = Node(node.name, "Identity", "", "", (inner,), node.outputs[:1], ())
+        self.results.append(PassedOn(last, node.operator, elementwise=True))
+        return [Node("", call.becomes, "", "", node.inputs[:1], (inner,), ()), last]
 
     def _in_order(self, layout: LayoutOperator, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The operator on channels in the second axis that an operator with another layout means."""
