@@ -32,7 +32,8 @@ from sonnx.evidence.rewrite_cases import rewrite_cases
 from sonnx.report.fix_forecast import ForecastRequest
 from sonnx.report.fix_record import Grade
 from sonnx.rewriter import passes
-from sonnx.rewriter.fix import FixResult, what_is_left
+from sonnx.rewriter.dry_run import what_is_left
+from sonnx.rewriter.fix import FixResult
 from sonnx.rewriter.forecast import forecast_of
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.passes import every_rewrite

@@ -43,6 +43,7 @@ from sonnx.profile.text_types import Limit
 from sonnx.properties.result import PropertyResult
 from sonnx.prover.model_proof import ModelProof
 from sonnx.report.comparison_json import ComparisonDocument
+from sonnx.report.cut_record import CutRecord
 from sonnx.report.equivalence import EquivalenceDocument
 from sonnx.report.facts_json import FactsDocument
 from sonnx.report.fix_record import FixRecord
@@ -78,6 +79,7 @@ JSON_FILES: dict[str, Any] = {
     "sonnx/report/audit.schema.json": AuditDocument,
     "sonnx/report/bounds.schema.json": Bounds,
     "sonnx/report/comparison.schema.json": ComparisonDocument,
+    "sonnx/report/cut.schema.json": CutRecord,
     "sonnx/report/difference.schema.json": EditionDifference,
     "sonnx/report/equivalence.schema.json": EquivalenceDocument,
     "sonnx/report/facts.schema.json": FactsDocument,

@@ -46,7 +46,7 @@ from sonnx.profile.file_format import (
 )
 from sonnx.profile.profile_data import in_use, of_profile
 from sonnx.profile.stored_tables import table
-from sonnx.profile.toml_files import CatalogueError, T, by_version, numbered, parsed, structure
+from sonnx.profile.toml_files import CatalogueError, T, by_version, loads, numbered, parsed, structure
 
 CompletedT = TypeVar("CompletedT", bound=Struct)
 
@@ -67,6 +67,15 @@ def _read_operator(file: str) -> OperatorDefinition:
     except CatalogueError as error:
         text = str(error)
         raise CatalogueError(text if file in text else f"operators/{file}: {text}") from None
+
+
+def operator_in(text: str, place: str) -> OperatorDefinition:
+    """The operator in the text of a file of operators/.
+
+    Raises:
+        CatalogueError: the text is not valid TOML, or does not have the expected keys and values.
+    """
+    return _operator(structure(loads(text, place), OperatorFile, place), place)
 
 
 def _completed(kind: type[CompletedT], written: Struct, computed: Mapping[str, Any]) -> CompletedT:

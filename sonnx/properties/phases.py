@@ -61,7 +61,7 @@ def decide_by_phases(
         progress: called with how many parts are open.
     """
     problem = _PhaseProblem(task)
-    tree: Tree = {"lines": slope_digits(problem.root.slopes, 0)}
+    tree: Tree = {"lines": slope_digits(task.chain, problem.root.slopes, 0)}
     frontier = Frontier(problem, [PhasePart((), tree, -np.inf, np.zeros((len(task.atoms), 0)))])
     decision = problem.decision
     search(

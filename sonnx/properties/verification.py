@@ -29,8 +29,9 @@ from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
 from sonnx.properties.certificate_checker import CLAIM, FORMAT, ROUNDED_CLAIM
 from sonnx.properties.chain_layers import NotAChain
-from sonnx.properties.chain_search import ChainTask, Tree
+from sonnx.properties.chain_search import ChainTask, Tree, input_arrays
 from sonnx.properties.chains import Chain
+from sonnx.properties.joined_outputs import with_one_output
 from sonnx.properties.options import VerifyOptions
 from sonnx.properties.property import Property, Task, elements_of, output_of
 from sonnx.properties.requirements import largest_element, property_of_toml, robustness
@@ -71,12 +72,13 @@ def verify_model(
     _require_options(source, options)
     hypotheses = hypotheses_named(options.hypotheses)
     require_arrays(model)
-    analyser = Analyser(model, hypotheses, folder, options.edition, conforming=not options.unchecked)
-    output = output_of(model)
+    asked = with_one_output(model)
+    analyser = Analyser(asked, hypotheses, folder, options.edition, conforming=not options.unchecked)
+    output = output_of(asked)
     inputs, outputs = sum(map(elements_of, required_inputs(model))), elements_of(output)
     if not options.unchecked:
         check_conforming(model, analyser.active, name, folder)
-    about, content = _property(model, folder, source, options)
+    about, content = _property(asked, folder, source, options)
     elements = {value.name: value.type.element or "" for value in required_inputs(model)}
     chain, why = _chain(model, inputs, outputs)
     for option, refused in (("certificate", "no certificate can be written of this model"),
@@ -173,16 +175,17 @@ def _chain_task(
     chain: Chain, analyser: Analyser, output: ValueInfo, elements: Mapping[str, str], task: Task
 ) -> ChainTask:  # fmt: skip
     """The task for the search, with an analyser that bounds inputs which seem to violate the property."""
-    [(name, whole)] = task.box.items()
+    shapes = {value.name: np.shape(task.box[value.name].low) for value in required_inputs(analyser.model)}
     sets = Sets(task, [extent for extent in output.type.shape or () if isinstance(extent, int)])
 
     def confirmed(point: Array) -> Witness | None:
-        near = numbers_at({name: point.reshape(np.shape(whole.low))}, {name: whole}, elements)
+        near = numbers_at(input_arrays(point, shapes), task.box, elements)
         unsafe = None if near is None else occurring_set(analyser, output.name, sets, near)
         return None if unsafe is None or near is None else Witness(near, unsafe)
 
-    low, high = np.ravel(whole.low), np.ravel(whole.high)
-    return ChainTask(chain, name, np.shape(whole.low), low, high, sets, confirmed)
+    low = np.concatenate([np.ravel(task.box[name].low) for name in shapes])
+    high = np.concatenate([np.ravel(task.box[name].high) for name in shapes])
+    return ChainTask(chain, shapes, low, high, sets, confirmed)
 
 
 def certificate_of(

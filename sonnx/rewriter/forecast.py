@@ -20,7 +20,7 @@ from sonnx.model.symbols import bind_symbols
 from sonnx.profile import catalogue
 from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.fix_forecast import FixForecast, Forecast, ForecastRequest
-from sonnx.rewriter.fix import what_is_left
+from sonnx.rewriter.dry_run import what_is_left
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.sizes import Numbers, OpenSizes, Possible, broken, open_choices, possible_numbers
 

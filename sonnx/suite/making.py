@@ -94,6 +94,8 @@ def _made(
 def _require_empty(folder: Path, options: MakeOptions) -> None:
     if options.resume and (folder / "suite.json").is_file():
         raise UsageError(f"{quote(str(folder))} has no {JOURNAL}: no run that was interrupted made it")
+    if (folder / JOURNAL).is_file():
+        raise UsageError(f"{quote(str(folder))} has a suite that is not finished: --resume completes it")
     require_empty(folder, "older suite")
 
 

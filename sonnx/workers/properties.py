@@ -47,7 +47,7 @@ def answer(request: Mapping[str, Any]) -> Answer:
 
     nothing = np.zeros(0)
     task = ChainTask(
-        chain, "", (chain.inputs,), nothing, nothing, Sets(Task({}, unsafe), (chain.outputs_count,)), candidate
+        chain, {"": (chain.inputs,)}, nothing, nothing, Sets(Task({}, unsafe), (chain.outputs_count,)), candidate
     )  # fmt: skip
     parts = [ChainPart(stage, -1.0, _numbers(low), _numbers(high), {}) for stage, low, high in request["parts"]]
     decision = decide_chain(task, monotonic() + request["seconds"], parts)

@@ -24,6 +24,7 @@ COMMANDS = {
     "check": ("check {}", "check {}.missing", "check .", "check OTHER {}", "check OTHER --tailoring {}"),
     "compare": ("compare {} --runtime reference --random 1", "compare OTHER --runtime {}"),
     "diff": ("diff {} OTHER", "diff OTHER {}"),
+    "draft": ("draft {}", "draft TopK --output {}"),
     "equivalent": ("equivalent {} OTHER", "equivalent OTHER {} --renamed x={}"),
     "explain": ("explain {}",),
     "export": ("export coq {}", "export {} new"),

@@ -38,6 +38,7 @@ LINES = {
     "check": ("check m.onnx o.onnx --format json", "check m.onnx --format html", "check o.onnx --format sarif"),
     "compare": ("compare o.onnx --runtime reference --random 2 --unchecked --format json",),
     "diff": ("diff m.onnx o.onnx --format json",),
+    "draft": ("draft TopK",),
     "equivalent": ("equivalent o.onnx o.onnx --format json", "equivalent o.onnx c.onnx --format json"),
     "explain": ("explain Max",),
     "export": ("export coq out", "export why3 out"),

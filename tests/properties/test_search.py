@@ -217,19 +217,22 @@ def test_wrong_invocations(
     assert said.count("\n") == 1
 
 
-def test_a_model_that_does_not_conform_or_has_several_outputs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1')
-    for body, outputs, code, sentence in (
-        ("{ y = Cos(x) }", "float[1] y", 1, "operator-in-profile"),
+def test_models_that_do_not_conform_or_have_several_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The elements of several outputs are numbered one output after another; their type is one."""
+    for body, outputs, requirement, code, sentence in (
+        ("{ y = Cos(x) }", "float[1] y", "output = 0\nabove = -1", 1, "operator-in-profile"),
+        ("{ y = Relu(x) z = Neg(x) }", "float[1] y, float[1] z", "output = 1\nabove = -1.5", 0, "holds"),
+        ("{ y = Relu(x) z = Neg(x) }", "float[1] y, float[1] z", "difference = [0, 1]\nabove = 2.5", 1, "violated"),
+        ("{ y = Relu(x) z = Neg(x) }", "float[1] y, float[1] z", "output = 2\nabove = 0", 2, "elements 0 to 1"),
         (
-            "{ y = Relu(x) z = Neg(x) }",
-            "float[1] y, float[1] z",
+            "{ y = Relu(x) z = Equal(x, x) }",
+            "float[1] y, bool[1] z",
+            "output = 0\nabove = 0",
             2,
-            "is about the output of a model that has one",
+            "outputs of one element type; these are bool, float",
         ),
     ):
+        (tmp_path / "p.toml").write_text(f'input = ["x=[-1,1]"]\n[[require]]\n{requirement}')
         (tmp_path / "m.onnx").write_bytes(plain(body, outputs=outputs))
         assert run(["verify", str(tmp_path / "m.onnx"), str(tmp_path / "p.toml")]) == code
         said = capsys.readouterr()

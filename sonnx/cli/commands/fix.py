@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import escape
-from sonnx.base.files import VALUES, deliver, fixed_path, require_free, write_whole
+from sonnx.base.files import VALUES, deliver, fixed_path, require_empty, require_free, write_folder, write_whole
 from sonnx.base.progress import Progress
 from sonnx.checker.report import STANDARD_INPUT
 from sonnx.cli.budget import add_budget_arguments, within_budget
@@ -30,6 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="FILE", help="write the rewritten model to FILE (default MODEL.fixed.onnx)"
     )
     target.add_argument("--dry-run", action="store_true", help="write nothing, only print what would be done")
+    target.add_argument(
+        "--cut", type=Path, metavar="DIR",
+        help="write the rewritten model in parts to a new folder: those that conform, and those outside the profile",
+    )  # fmt: skip
     add_options(parser, FixOptions)
     add("--report", type=Path, metavar="FILE", help="write the record of all rewrites to FILE, as JSON")
     add("--force", action="store_true", help="overwrite existing files")
@@ -42,12 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @within_budget("rewritten")
 def fix_command(options: argparse.Namespace) -> int:
     """Run the command; the exit code is that of `check` for the new file."""
+    from sonnx.rewriter.cutting import cut
     from sonnx.rewriter.fix import fix
 
     piped = options.model == "-"
-    if piped and options.output is None and not options.dry_run:
+    if piped and options.output is None and options.cut is None and not options.dry_run:
         raise UsageError("a model from standard input needs --output, which names the file of the rewritten model")
-    output = None if options.dry_run else options.output or fixed_path(Path(options.model))
+    unwritten = options.dry_run or options.cut is not None
+    output = None if unwritten else options.output or fixed_path(Path(options.model))
+    if options.cut is not None:
+        require_empty(options.cut, "part of an older model")
     report = None if options.dry_run else options.report
     require_free(Path(options.model), [path for path in (output, report) if path is not None], options.force)
     outputs = outputs_named(options.format, None, *([] if piped else [options.model]))
@@ -64,9 +72,15 @@ def fix_command(options: argparse.Namespace) -> int:
         result.write(output)
     if report is not None:
         write_whole(report, record)
+    if options.cut is not None:
+        parts = cut(result, strict=options.strict_versions)
+        write_folder(options.cut, parts.files)
+        said = f"{parts.to_text()}wrote {escape(str(options.cut))}\n"
+    else:
+        said = _written(output, result)
     for form, file in outputs:
         if form == "text":
-            deliver(result.to_text(every_place=options.all) + _written(output, result), file)
+            deliver(result.to_text(every_place=options.all) + said, file)
         else:
             deliver(record if form == "json" else result.to_format(form), file)
     return result.after.exit_code()
