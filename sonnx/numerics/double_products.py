@@ -133,7 +133,7 @@ def _add_up(x: Array, y: Array, out: Array) -> None:
     least = np.minimum(_least(x) - row_exponents, _least(y) - column_exponents)
     usual = finite & (least > -EXACT_EXPONENTS)  # below it digits of the scaled elements may be lost
     # A sum that is exactly 0 is +0, unless all its products are -0.
-    negative_zeros = (((x == 0) | (y == 0)) & (np.signbit(x) != np.signbit(y))).all(axis=1)
+    negative_zeros: Array = (((x == 0) | (y == 0)) & (np.signbit(x) != np.signbit(y))).all(axis=1)
     for k, exponent in enumerate((row_exponents + column_exponents).tolist()):
         sum_ = math.fsum(addends[k]) if usual[k] else math.nan
         if sum_ == 0:
