@@ -17,8 +17,8 @@ import math
 import numpy as np
 
 from sonnx.numerics.blocks import BlockSize, usual_size
-from sonnx.numerics.exact_sums import numbers, products, special_sums, store, total
-from sonnx.numerics.formats import Array
+from sonnx.numerics.exact_sums import numbers, products, rounded, special_sums, store, total
+from sonnx.numerics.formats import Array, patterns
 from sonnx.numerics.summation import two_product, two_sum
 
 SLICES = 4
@@ -29,6 +29,9 @@ SECOND_DOUBLE_ERROR = 2.0**-96
 
 EXACT_EXPONENTS = 400
 """Binary exponents in whose range below 1 a product of two scaled elements has an exact error term."""
+
+PRECISION = 53
+"""Bits of a significand of float64."""
 
 GATHERED_PRODUCTS = 1 << 18
 """Products that are added up exactly at a time."""
@@ -123,18 +126,35 @@ def exact_dot_products(x: Array, y: Array, block: int = GATHERED_PRODUCTS) -> Ar
 
 
 def _add_up(x: Array, y: Array, out: Array) -> None:
-    usual = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
+    finite = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
     (left, row_exponents), (right, column_exponents) = _scaled(x), _scaled(y)
     array, errors = two_product(left, right)
     addends = np.concatenate([array, errors], axis=1).tolist()
     least = np.minimum(_least(x) - row_exponents, _least(y) - column_exponents)
-    usual &= least > -EXACT_EXPONENTS  # below it digits of the scaled elements may be lost
+    usual = finite & (least > -EXACT_EXPONENTS)  # below it digits of the scaled elements may be lost
+    # A sum that is exactly 0 is +0, unless all its products are -0.
+    negative_zeros: Array = (((x == 0) | (y == 0)) & (np.signbit(x) != np.signbit(y))).all(axis=1)
     for k, exponent in enumerate((row_exponents + column_exponents).tolist()):
-        sum_ = math.fsum(addends[k]) if usual[k] else 0.0
-        if sum_ and -1000 < math.frexp(sum_)[1] + exponent < 1000:
+        sum_ = math.fsum(addends[k]) if usual[k] else math.nan
+        if sum_ == 0:
+            out[k] = -0.0 if negative_zeros[k] else 0.0
+        elif usual[k] and -1000 < math.frexp(sum_)[1] + exponent < 1000:
             out[k] = math.ldexp(sum_, exponent)
+        elif finite[k] and not negative_zeros[k]:
+            sum_of_integers, unit = _integer_sum(x[k], y[k])
+            patterns(out)[k] = rounded(sum_of_integers or 0.0, unit, out.dtype)
         else:
             store(out, (k,), total(products(numbers(x[k]), numbers(y[k]))), power=2)
+
+
+def _integer_sum(x: Array, y: Array) -> tuple[int, int]:
+    """The sum of the products of finite elements as an integer, and the binary exponent of its unit."""
+    (left, left_exponents), (right, right_exponents) = np.frexp(x), np.frexp(y)
+    significands = (np.ldexp(each, PRECISION).astype(np.int64).tolist() for each in (left, right))
+    exponents = (left_exponents + right_exponents).tolist()
+    addends = [(a * b, exponent) for a, b, exponent in zip(*significands, exponents, strict=True) if a and b]
+    least = min((exponent for _, exponent in addends), default=0)
+    return sum(product << exponent - least for product, exponent in addends), least - 2 * PRECISION
 
 
 def _least(values: Array) -> Array:

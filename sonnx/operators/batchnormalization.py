@@ -132,8 +132,13 @@ def normalize(
     if not out.size:
         return 0
     if any(operand.dtype == DOUBLE for operand in inputs):
+        first: dict[tuple[int, int], tuple[int, ...]] = {}  # equal elements of a channel have equal results
         for index in np.ndindex(out.shape):
-            store_element(out, index, inputs, epsilon)
+            earlier = first.setdefault((int(patterns(X)[index]), index[1] if rank > 1 else 0), index)
+            if earlier == index:
+                store_element(out, index, inputs, epsilon)
+            else:
+                out[index] = out[earlier]
         return out.size
     channels = channels or Channels(inputs[1:], epsilon)
     shape = (X.shape[0], *X.shape[1:2], prod(X.shape[2:])) if rank > 1 else (1, 1, X.size)

@@ -7,7 +7,7 @@ nothing over the reals.  A slice with NaN or +Inf is NaN everywhere; else -Inf g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,27 +82,39 @@ def _count(shape: Sequence[int]) -> int:
 
 def shares(row: Array) -> Array:
     """The shares of one slice."""
-    x, once = to_mpfr_list(row), rounding_context(row.dtype)
+    x = to_mpfr_list(row)
     if any(is_nan(each) or each == INFINITY for each in x):
         return from_mpfr([NAN] * len(x), row.dtype, row.shape)
-    sums: dict[int, tuple[Any, Any]] = {}
-    return from_mpfr((share(x, i, once, sums) for i in range(len(x))), row.dtype, row.shape)
+    of_slice = _SliceShares(x, rounding_context(row.dtype))
+    return from_mpfr(map(of_slice.share, x), row.dtype, row.shape)
 
 
-def share(x: Sequence[Any], i: int, once: Any, sums: dict[int, tuple[Any, Any]]) -> Any:
-    """The share of element i of a slice without NaN and +Inf; `sums` keeps the sums of a slice by their digits."""
-    if is_infinite(x[i]):
-        return ZERO
-    M = max(x)
+class _SliceShares:
+    """The shares of a slice without NaN and +Inf; equal elements have equal shares."""
 
-    def enclosure(down: Any, up: Any) -> tuple[Any, Any]:
-        digits = down.precision
-        if digits not in sums:
-            sums[digits] = _total(down, x, M), _total(up, x, M)
-        low, high = sums[digits]
-        return down.div(_power(down, x[i], M), high), up.div(_power(up, x[i], M), low)
+    def __init__(self, x: Sequence[Any], once: Any) -> None:
+        self.x, self.once, self.largest = x, once, max(x, default=ZERO)
+        self.sums: dict[int, tuple[Any, Any]] = {}
+        """The ends of the sum of the exponentials, by their digits."""
+        self.known: dict[Any, Any] = {}
+        """The shares, by the element."""
 
-    return round_enclosed(once, enclosure)
+    def share(self, element: Any) -> Any:
+        """The share of an element of the slice."""
+        if element not in self.known:
+            self.known[element] = ZERO if is_infinite(element) else round_enclosed(self.once, self._enclosing(element))
+        return self.known[element]
+
+    def _enclosing(self, element: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
+        def enclosure(down: Any, up: Any) -> tuple[Any, Any]:
+            digits = down.precision
+            if digits not in self.sums:
+                self.sums[digits] = _total(down, self.x, self.largest), _total(up, self.x, self.largest)
+            low, high = self.sums[digits]
+            power_below, power_above = (_power(way, element, self.largest) for way in (down, up))
+            return down.div(power_below, high), up.div(power_above, low)
+
+        return enclosure
 
 
 def _total(way: Any, x: Sequence[Any], M: Any) -> Any:
@@ -190,9 +202,9 @@ def _approximated(X: Array, Y: Array, usual: Array, wide: np.dtype[Any]) -> Arra
 
 def _exactly(x: Array, y: Array, places: Array) -> None:
     """The shares of one slice at some places, by the definition."""
-    values, once = to_mpfr_list(x), rounding_context(y.dtype)
-    sums: dict[int, tuple[Any, Any]] = {}
-    y[places] = from_mpfr([share(values, int(i), once, sums) for i in places], y.dtype, [len(places)])
+    values = to_mpfr_list(x)
+    of_slice = _SliceShares(values, rounding_context(y.dtype))
+    y[places] = from_mpfr([of_slice.share(values[place]) for place in places], y.dtype, [len(places)])
 
 
 OPERATOR = Operator(

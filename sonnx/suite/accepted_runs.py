@@ -24,7 +24,7 @@ def with_known(run: SuiteRun, known: KnownDeviations, on: date) -> SuiteRun:
         if not wrong:
             accepted |= {finding.place: record.id for finding in record.findings}
         applied.append(AppliedRecord(
-            record.id, tuple(" ".join(filter(None, finding.place)) for finding in record.findings), record.reason,
+            record.id, tuple(finding.title for finding in record.findings), record.reason,
             record.risk, record.approver, str(record.expires), wrong,
         ))  # fmt: skip
     deviations = tuple(
@@ -61,7 +61,7 @@ def _wrong(
         yield f"current: it is about {record.implementation}"
     else:
         for finding in record.findings:
-            name, there = " ".join(filter(None, finding.place)), open_findings.get(finding.place)
+            name, there = finding.title, open_findings.get(finding.place)
             if there is None:
                 yield f"used: the run has no deviation {name}"
             elif finding.place in accepted:
@@ -70,6 +70,7 @@ def _wrong(
                 yield f"exact: {name} occurs {plural(there.number, 'time')}, not {finding.number}"
             elif there.data_sets != finding.data_sets:
                 yield f"exact: {name} occurs in other data sets"
-        twice = [place for place, number in Counter(each.place for each in record.findings).items() if number > 1]
-        if twice:
-            yield f"exact: {' '.join(filter(None, twice[0]))} is named twice"
+        numbers = Counter(finding.place for finding in record.findings)
+        twice = next((finding for finding in record.findings if numbers[finding.place] > 1), None)
+        if twice is not None:
+            yield f"exact: {twice.title} is named twice"

@@ -89,8 +89,10 @@ class Tolerances:
             for name in self.names
         ]
 
-    def bounds(self, box: Mapping[str, Array | tuple[Array, Array]], constants: Mapping[str, Array]) -> Run:
-        """The bounds of the model with other constants.
+    def bounds(
+        self, box: Mapping[str, Array | tuple[Array, Array]], constants: Mapping[str, Array], *, tighten: bool = True
+    ) -> Run:
+        """The bounds of the model with other constants; without `tighten` by intervals alone.
 
         Raises:
             Stop: there are none.
@@ -102,7 +104,8 @@ class Tolerances:
         model = structs.replace(
             self.model, graph=structs.replace(self.model.graph, inputs=inputs, initializers=tensors)
         )
-        return Analyser(model, self.hypotheses, None, self.edition, conforming=True).run(box_of_arrays(model, box))
+        analyser = Analyser(model, self.hypotheses, None, self.edition, tighten=tighten, conforming=True)
+        return analyser.run(box_of_arrays(model, box))
 
     def exact_values(self, inputs: Mapping[str, Array], constants: Mapping[str, Array]) -> Mapping[str, Array]:
         """The exact outputs for other constants.
@@ -140,7 +143,7 @@ class Tolerances:
         }
         for constants in (_replaced(self.constants, _special, ORDINARY[0]), ascending):
             with suppress(Stop, KeyError):
-                values = self.bounds(box, constants).values
+                values = self.bounds(box, constants, tighten=False).values
                 known = {name for name in of_floats if name in values and values[name].low.size}
                 bounded = {name for name in known if not values[name].unbounded}
                 if bounded:

@@ -46,6 +46,11 @@ class RuntimeFinding(Struct, frozen=True, forbid_unknown_fields=True):
         """What the finding is about."""
         return self.operator, self.element, self.kind
 
+    @property
+    def title(self) -> str:
+        """What the finding is about, in words."""
+        return " ".join(filter(None, self.place))
+
 
 class RuntimeDeviation(Struct, frozen=True, forbid_unknown_fields=True):
     """One record of deviations of an implementation."""

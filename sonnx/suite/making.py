@@ -5,7 +5,9 @@ While operators are made, `suite.json` names those that are not, and a journal k
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,6 +38,9 @@ JOURNAL = "making.jsonl"
 """The file in the folder of a suite that keeps which operators are whole; it is gone when all are."""
 KIND = "suite make"
 
+if sys.platform != "win32":
+    import fcntl
+
 Keep: TypeAlias = Callable[[str, OperatorSuite], None]
 """Called with the name of each operator and its part."""
 MakeOperators: TypeAlias = Callable[[Sequence[OperatorDefinition], MakeOptions, Keep], None]
@@ -52,17 +57,29 @@ def make_suite(folder: Path, options: MakeOptions, make: MakeOperators = make_op
     """Make a suite in a folder that does not exist or is empty, or continue one that an interrupted run left.
 
     Raises:
-        UsageError: an unknown operator, edition or hypotheses, or a folder that cannot be used.
+        UsageError: an unknown operator, edition or hypotheses, or a folder that cannot be used, or is in use.
         BadInput: the journal in the folder is of another run.
         Unfinished: a child process ended without an answer.
         OSError: the folder cannot be written.
     """
     chosen = chosen_operators(options)
     hypotheses_named(options.hypotheses)
-    continues = options.resume and (folder / JOURNAL).is_file()
-    if not continues:
+    existed = folder.is_dir()
+    if not existed:
         _require_empty(folder, options)
-    with _removed_if_empty(folder):
+        make_new_folder(folder, exist_ok=True)
+    with _locked(folder):
+        continues = options.resume and (folder / JOURNAL).is_file()
+        if not continues:
+            _require_empty(folder, options)
+        return _made(folder, options, chosen, make, existed=existed)
+
+
+def _made(
+    folder: Path, options: MakeOptions, chosen: Sequence[OperatorDefinition], make: MakeOperators, *, existed: bool
+) -> Suite:
+    """The suite in a folder that no other process writes."""
+    with _removed_if_empty(folder, existed=existed):
         suite = _SuiteFolder(folder, options, chosen)
         try:
             make([described for described in chosen if described.name not in suite.whole], options, suite.keep)
@@ -83,16 +100,35 @@ def _require_empty(folder: Path, options: MakeOptions) -> None:
 
 
 @contextmanager
-def _removed_if_empty(folder: Path) -> Iterator[None]:
-    """After an error, remove a folder in which no operator is whole."""
-    existed = folder.is_dir()
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from making a suite in the folder; the lock ends with the process that has it.
+
+    Raises:
+        UsageError: another process makes a suite in it.
+    """
+    if sys.platform == "win32":  # where folders have no locks
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise UsageError(f"another process makes a suite in {quote(str(folder))}") from None
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _removed_if_empty(folder: Path, *, existed: bool) -> Iterator[None]:
+    """After an error, empty a folder in which no operator is whole; remove it if it did not exist before."""
     try:
         yield
     except BaseException:
         if not (folder / "suite.json").exists():
             for path in [*folder.iterdir()] if folder.is_dir() else []:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-            if not existed and folder.is_dir():
+            if not existed:
                 folder.rmdir()
         raise
 
@@ -110,8 +146,6 @@ class _SuiteFolder:
     def __init__(self, folder: Path, options: MakeOptions, chosen: Sequence[OperatorDefinition]) -> None:
         self.folder, self.options = folder, options
         self.names = [*(described.name for described in chosen), *([NETWORKS] if options.models else [])]
-        if not folder.is_dir():
-            make_new_folder(folder)
         of_suite = {"operators": self.names, "options": _that_change_it(options)}
         self.journal = Journal(folder / JOURNAL, KIND, {
             "set of operators or options": value_hash(of_suite), **tool_identity(("numpy", "z3-solver")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Annotated
 
 from msgspec import Struct, convert, structs
@@ -17,6 +18,7 @@ from sonnx.profile import catalogue
 from sonnx.profile.text_types import Sha256
 from sonnx.report.document import CaseResult, Criterion, Document, Matrix, MatrixCell, Section, Standing, printable
 from sonnx.report.rendered import Rendered
+from sonnx.suite.badge import badge_text
 from sonnx.suite.judge import ACCEPTED, FAULT, KINDS, MISSING, REFUSED, SHAPE, TIMES, TYPE, JudgedDifference
 from sonnx.suite.known_deviations import WITHOUT_BOUND, RuntimeFinding, template
 
@@ -204,13 +206,11 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
 
         Of the cases of a must-pass list nothing more is demanded than their bounds allow.
         """
+        standings = {deviation.standing for deviation in self.deviations}
         records = self.known.records if self.known is not None else ()
-        if any(deviation.standing is Standing.BAD for deviation in self.deviations):
+        if Standing.BAD in standings or any(record.wrong for record in records):
             return 1
-        if any(record.wrong for record in records):
-            return 1
-        is_open = any(deviation.standing is Standing.OPEN for deviation in self.deviations)
-        is_open = is_open or any(self._is_open(name, counts) for name, counts in self.operators.items())
+        is_open = Standing.OPEN in standings or any(starmap(self._is_open, self.operators.items()))
         return Unfinished.exit_code if is_open or self.problems else 0
 
     def _is_open(self, operator: str, counts: Counts) -> bool:
@@ -221,10 +221,19 @@ class SuiteRun(Result, Rendered, frozen=True, kw_only=True):
         return bool(unbounded) or not (counts.within + counts.outside or failed)
 
     def to_format(self, name: str) -> str:
-        """See `Rendered.to_format`; `deviations` is a file of records to be filled in."""
-        if name != "deviations":
-            return super().to_format(name)
-        return template(self.open_findings(), self.suite_sha256, self.implementation)
+        """See `Rendered.to_format`; `deviations` is a file of records to be filled in, `badge` the JSON of a badge."""
+        match name:
+            case "deviations":
+                return template(self.open_findings(), self.suite_sha256, self.implementation)
+            case "badge":
+                bad = sum(deviation.standing is Standing.BAD for deviation in self.deviations)
+                accepted = sum(bool(deviation.accepted) for deviation in self.deviations)
+                return badge_text(
+                    self.edition, len(self.operators), bad, accepted, self.exit_code,
+                    must_pass=self.must_pass_sha256 is not None,
+                )  # fmt: skip
+            case _:
+                return super().to_format(name)
 
     def open_findings(self) -> Iterator[RuntimeFinding]:
         """What a record of known deviations can accept: what deviates or is open, and what has no bound."""

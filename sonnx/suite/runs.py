@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -100,14 +101,13 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
     """
     if options.jobs < 1:
         raise UsageError("--jobs is 1 or more")
-    suite = read_suite(folder)
-    names = _chosen(suite, options.operator)
-    require_whole(suite, names)
-    known_deviations, listed = _files(suite, names, options)
-    names = names if listed is None else [name for name in names if name in listed.operators]
-    first, digest = implementation(options), listed.sha256 if listed is not None else ""
-    kept = None if options.resume is None else KeptResults(options.resume, suite, options, first.identity(), digest)
-    known = {} if kept is None else {name: result for name, result in kept.results.items() if name in names}
+    task = _task(folder, options.operator, options)
+    suite, names, listed = task.suite, task.names, task.must_pass
+    first = implementation(options)
+    kept = None
+    if options.resume is not None:
+        kept = KeptResults(options.resume, suite, options, first.identity(), task.must_pass_sha256)
+    before = {} if kept is None else {name: result for name, result in kept.results.items() if name in names}
     idle: SimpleQueue[Implementation] = SimpleQueue()
     ended = Event()
     idle.put(first)
@@ -126,13 +126,12 @@ def run_suite(folder: Path, options: RunOptions, progress: Callable[[str], None]
 
     executor = ThreadPoolExecutor(options.jobs)
     try:
-        running = {name: executor.submit(run, name) for name in names if name not in known}
-        results = {name: known[name] if name in known else running[name].result() for name in names}
+        running = {name: executor.submit(run, name) for name in names if name not in before}
+        results = {name: before[name] if name in before else running[name].result() for name in names}
     finally:
         ended.set()
         executor.shutdown(wait=True, cancel_futures=True)
-    result = _result(suite, first.title, results, settings_of(options), digest)
-    return _with_known(result, known_deviations, options)
+    return task.result(first.title, results, options)
 
 
 def judge_outputs(folder: Path, outputs: Path, options: JudgeOptions = JudgeOptions()) -> SuiteRun:  # noqa: B008  (frozen)
@@ -144,30 +143,54 @@ def judge_outputs(folder: Path, outputs: Path, options: JudgeOptions = JudgeOpti
     """
     if not outputs.is_dir():
         raise BadInput(f"{quote(str(outputs))} is not a folder")
-    suite = read_suite(folder)
-    names = _chosen(suite, ())
-    require_whole(suite, names)
-    known_deviations, listed = _files(suite, names, options)
-    names = names if listed is None else [name for name in names if name in listed.operators]
-    used = RecordedOutputs(outputs, suite)
-    results = {name: _Run(suite, used, listed).operator(name) for name in names}
-    digest = listed.sha256 if listed is not None else ""
-    result = _result(suite, used.title, results, settings_of(options), digest)
+    task = _task(folder, (), options)
+    used = RecordedOutputs(outputs, task.suite)
+    results = {name: _Run(task.suite, used, task.must_pass).operator(name) for name in task.names}
+    result = task.result(used.title, results, options)
     if not used.has_outputs and not result.problems:
         raise BadInput(f"{quote(str(outputs))} has no outputs of a case of the suite; name the folder of outputs")
-    return _with_known(result, known_deviations, options)
+    return result
 
 
-def _files(
-    suite: Suite, names: Sequence[str], options: JudgeOptions
-) -> tuple[KnownDeviations | None, MustPassList | None]:
-    """The files of the options, read before the work begins."""
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is run or judged: the operators of a suite, the cases, and the deviations that are known."""
+
+    suite: Suite
+    names: Sequence[str]
+    must_pass: MustPassList | None
+    known: KnownDeviations | None
+
+    @property
+    def must_pass_sha256(self) -> str:
+        """The SHA-256 of the must-pass list, "" without one."""
+        return "" if self.must_pass is None else self.must_pass.sha256
+
+    def result(self, title: str, runs: Mapping[str, OperatorRun], options: JudgeOptions) -> SuiteRun:
+        """The results of all operators, with the known deviations accepted."""
+        suite = self.suite
+        unfinished = (f"{name}.zip is not made: sonnx suite make --resume makes it" for name in suite.unfinished)
+        run = SuiteRun(
+            implementation=title, edition=suite.edition, suite_sha256=sha256(Path(suite.folder) / "suite.json"),
+            settings=settings_of(options), must_pass_sha256=self.must_pass_sha256 or None,
+            hypotheses=suite.hypotheses, suite=suite.folder,
+            operators={name: run.counts for name, run in runs.items()},
+            deviations=tuple(deviation for run in runs.values() for deviation in run.deviations),
+            problems=(*unfinished, *(problem for run in runs.values() for problem in run.problems)),
+        )  # fmt: skip
+        return run if self.known is None or options.date is None else with_known(run, self.known, options.date)
+
+
+def _task(folder: Path, operators: Sequence[str], options: JudgeOptions) -> _Task:
+    """The suite in a folder, and the files of the options, read before the work begins."""
+    suite = read_suite(folder)
+    names = _chosen(suite, operators)
+    require_whole(suite, names)
     known = None if options.deviations is None else read_known(options.deviations)
-    return known, None if options.must_pass is None else read_must_pass(options.must_pass, suite, names)
-
-
-def _with_known(run: SuiteRun, known: KnownDeviations | None, options: JudgeOptions) -> SuiteRun:
-    return run if known is None or options.date is None else with_known(run, known, options.date)
+    if options.must_pass is None:
+        return _Task(suite, names, None, known)
+    listed = read_must_pass(options.must_pass, suite, names)
+    return _Task(suite, [name for name in names if name in listed.operators], listed, known)
 
 
 def implementation(options: RunOptions) -> Implementation:
@@ -187,19 +210,6 @@ def _chosen(suite: Suite, operators: Sequence[str]) -> list[str]:
         if name not in known:
             raise UsageError(f"the suite has no operator {name!r}; it has {', '.join(known)}")
     return [*dict.fromkeys(operators)] or known
-
-
-def _result(
-    suite: Suite, title: str, runs: Mapping[str, OperatorRun], settings: tuple[str, ...], must_pass: str
-) -> SuiteRun:  # fmt: skip
-    unfinished = (f"{name}.zip is not made: sonnx suite make --resume makes it" for name in suite.unfinished)
-    return SuiteRun(
-        implementation=title, edition=suite.edition, suite_sha256=sha256(Path(suite.folder) / "suite.json"),
-        settings=settings, must_pass_sha256=must_pass or None, hypotheses=suite.hypotheses, suite=suite.folder,
-        operators={name: run.counts for name, run in runs.items()},
-        deviations=tuple(deviation for run in runs.values() for deviation in run.deviations),
-        problems=(*unfinished, *(problem for run in runs.values() for problem in run.problems)),
-    )  # fmt: skip
 
 
 class _Run:

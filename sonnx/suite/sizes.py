@@ -8,7 +8,7 @@ twice: in a call whose outputs grow with the axis, and in one that reduces, cont
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -150,6 +150,7 @@ class _Bases:
     def __init__(self, family: SignatureFamily, models: Sequence[tuple[Mapping[str, int], CallInstance]]) -> None:
         self.family = family
         self.conditions = [*conforming(family)]
+        self.variables = {variable.decl().name(): variable for variable in _variables(self.conditions)}
         self.models = [(values, call) for values, call in models if _elements(call.outputs) and _elements(call.inputs)]
         self.bases: dict[int, _Base] = {}
         fixed = inputs_with_values(family.signature) | {value.name for value in family.signature.values}
@@ -277,35 +278,33 @@ class _Bases:
             context = z3.Context()
             solver = z3.SimpleSolver(ctx=context)
             solver.set("rlimit", EFFORT)
-            solver.from_string(script(_with_values(self.conditions, values, names)))
+            solver.from_string(script(self._with_values(values, names)))
             # Extents of outputs follow from those of inputs.
             extents = {name: z3.Int(name, context) for name, of_input in names.items() if of_input}
             outputs = {name: z3.Int(name, context) for name, of_input in names.items() if not of_input}
             self.bases[place] = _Base(values, call, solver, {**extents, **outputs})
         return self.bases[place]
 
-
-def _with_values(
-    conditions: Sequence[z3.BoolRef], values: Mapping[str, int], opened: Mapping[str, bool]
-) -> list[z3.BoolRef]:
-    """The conditions in which every variable but the opened ones has its value."""
-    pairs = []
-    for variable in _variables(conditions):
-        name = variable.decl().name()
-        if name in opened:
-            continue
-        number = values.get(name, 0)
-        constant: z3.ExprRef
-        if z3.is_bool(variable):
-            constant = z3.BoolVal(bool(number))
-        elif z3.is_int(variable):
-            constant = z3.IntVal(number)
-        elif z3.is_real(variable):
-            constant = z3.RealVal(number)
-        else:
-            continue
-        pairs.append((variable, constant))
-    return [z3.simplify(z3.substitute(condition, *pairs)) for condition in conditions]
+    def _with_values(self, values: Mapping[str, int], opened: Container[str]) -> list[z3.BoolRef]:
+        """The conditions in which every variable but the opened ones has its value."""
+        pairs = []
+        for name, variable in self.variables.items():
+            if name in opened:
+                continue
+            number = values.get(name, 0)
+            constant: z3.ExprRef
+            if z3.is_bool(variable):
+                constant = z3.BoolVal(bool(number))
+            elif z3.is_int(variable):
+                constant = z3.IntVal(number)
+            elif z3.is_real(variable):
+                constant = z3.RealVal(number)
+            else:
+                continue
+            pairs.append((variable, constant))
+        # One call for all conditions: each call translates all pairs for the solver.
+        together = z3.substitute(z3.And(*self.conditions, z3.BoolVal(True)), *pairs)
+        return [z3.simplify(condition) for condition in together.children()[:-1]]
 
 
 def _variables(conditions: Sequence[z3.BoolRef]) -> list[z3.ExprRef]:

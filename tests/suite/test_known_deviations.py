@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from msgspec import structs
@@ -11,6 +13,7 @@ from msgspec import structs
 import sonnx
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.cli.main import run
+from sonnx.report.document import Standing
 from sonnx.suite.accepted_runs import with_known
 from sonnx.suite.archive import Suite
 from sonnx.suite.known_deviations import read_known
@@ -77,6 +80,35 @@ def test_a_run_passes_with_exactly_the_deviations_that_are_known(suite: Suite, r
     assert "known since 1.0" in again.to_format("html")
     read = read_run("run.json", again.to_json().encode())
     assert (read.known, read.exit_code) == (again.known, 0)
+
+
+def test_a_badge_says_how_much_was_run_and_what_deviates(suite: Suite, ran: SuiteRun, tmp_path: Path) -> None:
+    badge = json.loads(ran.to_format("badge"))
+    kinds = sum(each.standing is Standing.BAD for each in ran.deviations)
+    assert kinds
+    assert badge == {
+        "schemaVersion": 1, "label": f"SONNX {ran.edition}", "color": "red",
+        "message": f"{len(ran.operators)} operator{'s' * (len(ran.operators) > 1)}: {kinds} kind"
+        f"{'s' * (kinds > 1)} of deviation",
+    }  # fmt: skip
+    path = filled(ran, tmp_path / "known.toml")
+    accepted = run_suite(Path(suite.folder), RunOptions(runtime=RUNTIME, deviations=path, date=DAY))
+    badge = json.loads(accepted.to_format("badge"))
+    assert badge["color"] == "brightgreen"
+    assert "passed (" in badge["message"]
+    assert badge["message"].endswith(" known)")
+    refused = structs.replace(ran, deviations=tuple(each for each in ran.deviations if each.kind == "refused"))
+    assert "not decided" in refused.to_format("badge")
+
+
+def test_a_build_server_gets_the_verdicts_of_a_run(suite: Suite, ran: SuiteRun, tmp_path: Path) -> None:
+    """A kind that deviates fails its case; one that a record accepts does not."""
+    path = filled(ran, tmp_path / "known.toml")
+    accepted = run_suite(Path(suite.folder), RunOptions(runtime=RUNTIME, deviations=path, date=DAY))
+    failed, passed = (ElementTree.fromstring(each.to_format("junit")) for each in (ran, accepted))
+    assert failed.findall(".//failure")
+    assert failed.findall(".//error"), "a refusal is open"
+    assert not passed.findall(".//failure") + passed.findall(".//error")
 
 
 WRONG = {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from sonnx.api.suites import describe_suite
 from sonnx.base.errors import BadInput, Unfinished, UsageError
@@ -127,6 +129,23 @@ def test_a_run_that_made_nothing_leaves_nothing(tmp_path: Path) -> None:
             make_suite(folder, OPTIONS, stopped_after(0, KeyboardInterrupt()))
     assert [*tmp_path.iterdir()] == [empty]
     assert not [*empty.iterdir()]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no locks")
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_folder_in_which_a_suite_is_being_made_is_refused(tmp_path: Path, resume: bool) -> None:
+    """Another process would empty the folder after its error, or cut the journal while a line is written."""
+    folder = tmp_path / "suite"
+    second = structs.replace(OPTIONS, resume=resume)
+
+    def make(chosen: Sequence[OperatorDefinition], options: MakeOptions, keep: Keep) -> None:
+        before = contents(folder)
+        with pytest.raises(UsageError, match="another process makes a suite in"):
+            make_suite(folder, second, stopped_after(0, KeyboardInterrupt()))
+        assert contents(folder) == before
+        make_operators(chosen, options, keep)
+
+    assert not make_suite(folder, OPTIONS, make).unfinished
 
 
 def test_suites_of_an_older_format_are_named(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ class Subcommand(NamedTuple):
     """The formats of its report."""
 
 
-OF_A_RUN = (*RESULT_FORMATS, "deviations")
+OF_A_RUN = (*RESULT_FORMATS, "deviations", "badge")
 SUBCOMMANDS = {
     "make": Subcommand("make_suite", "make a suite in a folder", {"folder": FOLDER}, MakeOptions, False),
     "run": Subcommand(
