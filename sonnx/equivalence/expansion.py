@@ -356,7 +356,7 @@ class Expansion:
         ]
 
     def _estimator(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
-        """The nodes of an estimator, over the reals, and one for each output that passes its value on."""
+        """The nodes of an estimator, most over the reals, and one for each output that passes its value on."""
         node, inputs = visit.node, place.values(visit.inputs)
         label, name = next(filter(None, node.outputs), ""), f"{canonical_domain(node.domain)}.{node.operator}"
 
@@ -368,7 +368,7 @@ class Expansion:
             return None
         self.store.assume(MEANING.format(name))
         last = [Node(node.name, "Identity", "", "", (value,), (out,), ()) for out, value in written.results.items()]
-        self.results += [PassedOn(each, name) for each in last]
+        self.results += [] if written.exact else [PassedOn(each, name) for each in last]
         return [*written.nodes, *last]
 
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
