@@ -43,6 +43,8 @@ STEPS_SINCE, STEPS_AT = 9, 13
 """The operator set that has every operator of the steps with broadcasting, and the one that stands for older ones."""
 CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 """Operators of any number of inputs that are a chain of Add."""
+FEATURES = ("ai.onnx.ml", "ArrayFeatureExtractor")
+"""Gather along the last axis."""
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 
@@ -100,6 +102,8 @@ class Expansion:
             return None
         if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
             return self._chain(visit, place)
+        if operator == FEATURES:
+            return self._features(visit, place)
         if has_estimator(*operator):
             return self._estimator(visit, place)
         if operator == ("", "Gemm"):
@@ -353,6 +357,25 @@ class Expansion:
             Node("", "MatMul", "", "", tuple(factors), (product,), ()),
             Node("", "Reshape", "", "", (product, extents), (apart,), ()),
             Node(node.name, "Transpose", "", "", (apart,), (output,), (perm,)),
+        ]
+
+    def _features(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """ArrayFeatureExtractor: Gather of the last axis, by the indices as a list; a list is a matrix of one row."""
+        node, shapes = visit.node, [None if term is None else term.shape for term in place.values(visit.inputs)]
+        if len(shapes) != 2 or None in shapes or not shapes[0] or not node.outputs[0]:
+            return None
+        data, indices = shapes
+        output = node.outputs[0]
+        result = (*(data[:-1] if len(data) > 1 else (1,)), prod(indices))  # type: ignore[arg-type,index]
+        listed, gathered = f"{output} (list)", f"{output} (gathered)"
+        extents = [self._constant(f"{output} ({role})", np.array(extent, np.int64), place) for role, extent in (
+            ("indices", (prod(indices),)), ("shape", result))]  # type: ignore[arg-type]  # fmt: skip
+        axis = Attribute("axis", "int", len(data) - 1, fields=("i",))  # type: ignore[arg-type]
+        self.store.assume(MEANING.format(".".join(FEATURES)))
+        return [
+            Node("", "Reshape", "", "", (node.inputs[1], extents[0]), (listed,), ()),
+            Node("", "Gather", "", "", (node.inputs[0], listed), (gathered,), (axis,)),
+            Node(node.name, "Reshape", "", "", (gathered, extents[1]), (output,), ()),
         ]
 
     def _estimator(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:

@@ -40,7 +40,7 @@ def tree_nodes(node: Node, shape: tuple[int, ...], values: Mapping[str, Any], co
     weights = np.array(numbers, np.float32)
     if not np.isfinite(weights).all() or (np.signbit(weights) & (weights == 0)).any() or len(leaves) != len(weights):
         return None
-    branches = {each[0]: each[1:] for each in zip(*listed, strict=True)}  # type: ignore[arg-type]
+    branches = {each[0]: each[1:] for each in zip(*listed, strict=True)}
     if len(branches) != len(listed[0] or ()):
         return None
     roots = branches.keys() - {

@@ -95,7 +95,7 @@ def _from_leaves(tree: _Tree) -> Sequence[int]:
 
 def _tree(values: Mapping[str, Any], width: int) -> _Tree | None:
     """The only tree of the attributes; None where there are several, or something that no choice among leaves is."""
-    fields = {name: values.get(f"nodes_{name}") for name in ("nodeids", *FIELDS)}
+    fields: dict[str, Any] = {name: values.get(f"nodes_{name}") for name in ("nodeids", *FIELDS)}
     known = WITHOUT_EFFECT | {f"nodes_{name}" for name in fields} | {f"target_{name}" for name in TARGETS}
     numbers = fields["nodeids"]
     if values.keys() - known or not isinstance(numbers, tuple) or not 1 < len(numbers) <= MOST_NODES:
@@ -141,9 +141,10 @@ def _is_one_number(values: Mapping[str, Any]) -> bool:
 
 def _leaves(values: Mapping[str, Any]) -> dict[int, float] | None:
     """The weight of each leaf; None where one has several, or one that a sum from 0 would change."""
-    targets, numbers, weights = (values.get(f"target_{name}") for name in TARGETS)
-    if not all(isinstance(each, tuple) for each in (targets, numbers, weights)):
+    listed: list[Any] = [values.get(f"target_{name}") for name in TARGETS]
+    if not all(isinstance(each, tuple) for each in listed):
         return None
+    targets, numbers, weights = listed
     if any(targets) or len(set(numbers)) != len(numbers) or not len(targets) == len(numbers) == len(weights):
         return None
     array = np.array(weights, np.float32)
