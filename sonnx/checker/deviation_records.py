@@ -85,7 +85,7 @@ class Applied(Struct, frozen=True):
     date: date
     """The day on which records must not have expired."""
     records: tuple[DeviationRecord, ...]
-    """The records that apply to this model: those of its hash, and those of no model of the run."""
+    """The records that apply to this model: those with its hash, and those whose model is not in this run."""
 
 
 def read(path: str | os.PathLike[str]) -> Deviations:

@@ -172,7 +172,7 @@ def compare_editions(
 
 
 Demands = Mapping[int, tuple[str, str]]
-"""The class and the condition of a rule by version of its operator, 0 for a rule of no operator."""
+"""The class and the condition of a rule by version of its operator, 0 for a rule without one."""
 
 
 def _rules(edition: Edition) -> dict[str, Demands]:

@@ -32,7 +32,7 @@ def texts() -> dict[str, Any]:
 
 
 def grouped(names: Iterable[str]) -> list[str]:
-    """The names of commands in the order of their groups; those of no group last."""
+    """The names of commands in the order of their groups; those without a group last."""
     order = [name for group in texts()["groups"] for name in group["commands"]]
     return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 

@@ -368,7 +368,12 @@ def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | N
 
 
 def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:
-    """The operands of a Mul of a term and a single number; the term may be a sum with a bias."""
+    """The operands of a Mul of a term and a single number, or of what moves its result; the term may have a bias."""
+    if term.operator == "moved" and term.shape is not None and len(term.inputs) == 1 and term.inputs[0] is not None:
+        written = _written_factor(forms, term.inputs[0]) if term.inputs[0].operator == "Mul" else None
+        if written is None or written[0].shape is None:
+            return None
+        return movements.moved(forms.store, [written[0]], term.places, term.shape), written[1]
     if term.operator != "Mul" or term.domain or len(term.inputs) != 2 or broadcasts_along_axis(term):
         return None
     for varying, constant in (term.inputs, reversed(term.inputs)):

@@ -18,8 +18,10 @@ from sonnx.checker.request import CheckRequest, check_model
 from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
 from sonnx.equivalence.expansion import may_be_random, nested_nodes
+from sonnx.equivalence.fused import has_meaning
 from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
 from sonnx.equivalence.interpretation import sorted_nodes, terms_of
+from sonnx.equivalence.layouts import block_sizes
 from sonnx.equivalence.narrowed_bounds import domain_of, side_of_walk
 from sonnx.equivalence.narrowed_numbers import DIGITS, Narrowings
 from sonnx.equivalence.narrowing_list import narrowings_of
@@ -164,6 +166,7 @@ def _not_valid(sides: Sequence[Side], edition: str) -> Iterator[str]:
     """A sentence for each model that is not valid ONNX: it defines no function.
 
     An output without a declared type has that of the node that makes it, so that its declaration decides nothing here.
+    An operator that onnxruntime adds to the domain of ONNX may have a stated meaning (fused.toml).
     """
     for place, side in zip(("first", "second"), sides, strict=True):
         report = check_model(side.model, "", CheckRequest(edition), side.file.name)
@@ -176,7 +179,8 @@ def _not_valid(sides: Sequence[Side], edition: str) -> Iterator[str]:
 
 def _breaks_function(finding: Finding) -> bool:
     is_undeclared_output = finding.rule == "interface-declared" and finding.where.place.startswith("graph/output")
-    return finding.breaks_onnx and not is_undeclared_output
+    has_stated_meaning = finding.rule == "operator-exists" and has_meaning("", finding.where.operator)
+    return finding.breaks_onnx and not is_undeclared_output and not has_stated_meaning
 
 
 def _require_external_data(*sides: Side) -> None:
@@ -244,9 +248,21 @@ class _Task(Struct, frozen=True):
             return ModelComparison(narrowed)
         return self.searched(first, second, shapes, matched)
 
-    def matched(self, first: Side, second: Side, narrowings: Narrowings | None = None) -> _Matched:
-        """The terms of both models, compared; with `narrowings`, narrower types are taken as the wide one."""
-        store = Store(self.domain, narrowings=narrowings)
+    def matched(self, first: Side, second: Side, *, narrowed: bool = False) -> _Matched:
+        """The terms of both models, compared; with `narrowed`, narrower types are taken as the wide one.
+
+        A file with blocks of channels does not say how many channels a block has: each number is tried.
+        """
+        sizes = block_sizes(first.model, second.model)
+        for block in sizes:
+            matched = self._matched_in_blocks(first, second, is_narrowed=narrowed, block=block)
+            if matched.decided or block == sizes[-1]:
+                break
+        return matched
+
+    def _matched_in_blocks(self, first: Side, second: Side, *, is_narrowed: bool, block: int) -> _Matched:
+        narrowings = Narrowings() if is_narrowed else None
+        store = Store(self.domain, narrowings=narrowings, block=block)
         (outputs, values), (their_outputs, their_values) = self._terms(first, second, store, store)
         walk, answers = Walk(store), {}
         for name, partner in self.pairing.outputs.items():
@@ -290,7 +306,7 @@ class _Task(Struct, frozen=True):
         """
         if not are_narrowed(first.model, second.model):
             return None
-        matched = self.matched(first, second, Narrowings())
+        matched = self.matched(first, second, narrowed=True)
         passages = [
             Counter(term.key for term in {*values.values()} if term.operator == "narrowed") for values in matched.values
         ]

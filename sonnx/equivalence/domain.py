@@ -31,6 +31,7 @@ from sonnx.equivalence import (  # the modules of NORMAL_FORMS register those of
 )
 from sonnx.equivalence.absent import without_neutral
 from sonnx.equivalence.fused import has_meaning
+from sonnx.equivalence.layouts import layout_operators
 from sonnx.equivalence.term_calls import TermCall, simplified
 from sonnx.equivalence.terms import Store, Term
 from sonnx.executor.array_sizes import is_possible
@@ -288,7 +289,8 @@ class TermDomain:
         are stated of the operator, else those that are declared.
         """
         domain = canonical_domain(call.domain)
-        if (find_operator(call.operator) is None or domain) and not has_meaning(domain, call.operator):
+        is_stated = has_meaning(domain, call.operator) or (domain, call.operator) in layout_operators()
+        if (find_operator(call.operator) is None or domain) and not is_stated:
             self.store.assume(NO_DEFINITION.format(f"{domain}.{call.operator}" if domain else call.operator))
         declared = [_facts(output) for output in outputs]
         shape = _stated_shape(call, inputs)

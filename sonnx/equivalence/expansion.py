@@ -14,14 +14,17 @@ import numpy as np
 from msgspec.structs import replace
 
 from sonnx.equivalence import keys, movements
+from sonnx.equivalence.attention import has_attention, written_attention
 from sonnx.equivalence.averages import formula_of, has_formula
 from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
+from sonnx.equivalence.dynamic_quantization import dynamic_product
 from sonnx.equivalence.estimators import has_estimator, written_estimator
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.index_sums import product_form
+from sonnx.equivalence.layouts import BLOCKS, CallInOrder, LayoutOperator, restored, standard_call, stated_layout
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
 from sonnx.equivalence.recurrent import GATES, cell_nodes
@@ -47,6 +50,9 @@ FEATURES = ("ai.onnx.ml", "ArrayFeatureExtractor")
 """Gather along the last axis."""
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
+LAYOUT = "{} means what sonnx states for it (layouts.toml)"
+WEIGHTED = "{} means what sonnx states for it (attention.py)"
+BLOCK = "the blocks of com.microsoft.nchwc have {} channels, as on the machine that wrote the file"
 
 
 class PassedOn(NamedTuple):
@@ -57,12 +63,14 @@ class PassedOn(NamedTuple):
         ideal: what the value is over the reals only; "" where it is the same bit for bit.
         elementwise: what it is over the reals is an operator on elements.
         shape: of the value, None for that of the operand.
+        order: the call in channels-first order whose output it is; None where elements keep their places.
     """
 
     node: Node
     ideal: str = ""
     elementwise: bool = False
     shape: tuple[int, ...] | None = None
+    order: CallInOrder | None = None
 
 
 class Expansion:
@@ -82,6 +90,7 @@ class Expansion:
         self.constants = 0
         self.newer = Scope("graph", model.graph, {**self.inlining.imports, "": STEPS_AT})
         self.results: list[PassedOn] = []
+        self.block = domain.store.block
 
     def before(self, node: Node) -> Node:
         """The node, unchanged."""
@@ -96,10 +105,15 @@ class Expansion:
                 return None
         if visit.call.calls_function:
             return self._inlined(visit, place)
+        layout = stated_layout(operator[0], node)
+        if layout is not None:
+            return self._in_order(layout, visit, place)
         if operator in WRITTEN_OUT:
             return self._matrices(visit, place) if operator[0] else self._cast_like(visit, place)
         if not operator[0] and has_constant_result(node.operator) and self._constant_result(visit, place):
             return None
+        if operator == ("", "Mul") and self.store.narrowings is not None:
+            return self._dynamic_product(visit, place)
         if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
             return self._chain(visit, place)
         if operator == FEATURES:
@@ -116,7 +130,7 @@ class Expansion:
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
         if operator[0] == MICROSOFT:
-            return None
+            return self._attention(visit, place) if has_attention(node.operator) else None
         if not operator[0] and is_rearrangement(node.operator):
             self._rearrange(visit, place)
             return None
@@ -143,7 +157,27 @@ class Expansion:
             term = self._ideal(result, term)
         if result.shape is not None:
             term = movements.moved(self.store, [term], None, result.shape)
+        if result.order is not None:
+            in_layout = restored(self.store, result.order, term, self.block)
+            if in_layout is None:
+                return
+            term = in_layout
         place.define(result.node.outputs[0], term)
+
+    def _in_order(self, layout: LayoutOperator, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The operator on channels in the second axis that an operator with another layout means."""
+        order = standard_call(self.store, layout, visit.node, place.values(visit.inputs), self.block)
+        if order is None:
+            return None
+        for name, term in order.operands.items():
+            place.define(name, term)
+        name = f"{layout.domain}.{layout.name}"
+        self.store.assume(LAYOUT.format(name))
+        if layout.domain == BLOCKS:
+            self.store.assume(BLOCK.format(self.block))
+        last = Node(visit.node.name, "Identity", "", "", order.node.outputs, visit.node.outputs, ())
+        self.results.append(PassedOn(last, "" if order.is_exact else name, order=order))
+        return [order.node, last]
 
     def _ideal(self, result: PassedOn, term: Term) -> Term:
         """The term of the value over the reals; an operator on elements is applied below a movement."""
@@ -378,6 +412,38 @@ class Expansion:
             Node(node.name, "Reshape", "", "", (gathered, extents[1]), (output,), ()),
         ]
 
+    def _attention(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The nodes of an operator of transformers, over the reals."""
+        node = visit.node
+        if not node.outputs or not node.outputs[0] or any(node.outputs[1:]):
+            return None
+
+        def constant(role: str, array: Array, narrowed: Term | None = None) -> str:
+            if narrowed is None:
+                return self._constant(f"{node.outputs[0]} ({role})", array, place)
+            place.define(f"{node.outputs[0]} ({role})", narrowed)
+            return f"{node.outputs[0]} ({role})"
+
+        written = written_attention(self.store, node, place.values(visit.inputs), constant)
+        if written is None:
+            return None
+        name = f"{MICROSOFT}.{node.operator}"
+        self.store.assume(WEIGHTED.format(name))
+        last = Node(node.name, "Identity", "", "", (written[-1].outputs[0],), node.outputs, ())
+        self.results.append(PassedOn(last, name))
+        return [*written, last]
+
+    def _dynamic_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """Mul of a sum of products of integers and its scale: the product of the numbers they stand for."""
+        terms, output = [term for term in place.values(visit.inputs) if term is not None], visit.node.outputs[0]
+        found = dynamic_product(self.store, *terms) if len(terms) == 2 else None
+        if found is None:
+            return None
+        names = tuple([f"{output} (factor {index})" for index in range(2)])
+        for name, term in zip(names, found.operands, strict=True):
+            place.define(name, term)
+        return [Node(visit.node.name, found.operator, "", "", names, (output,), found.attributes)]
+
     def _estimator(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of an estimator, most over the reals, and one for each output that passes its value on."""
         node, inputs = visit.node, place.values(visit.inputs)
@@ -426,7 +492,8 @@ class Expansion:
         if written is None:
             return None
         if older:
-            self._evaluate(fused, written, visit, place)
+            if not any(node.outputs[1:]):
+                self._evaluate(fused, written, visit, place)
             return None
         for name, array in written.constants.items():
             place.define(name, movements.constant_of(self.store, array))
@@ -434,13 +501,24 @@ class Expansion:
             self.store.rest_on(fused.axiom)
         else:
             self.store.assume(MEANING.format(fused.name))
-        last = Node(node.name, "Identity", "", "", (written.result,), (node.outputs[0],), ())
-        if fused.ideal:
-            self.results.append(PassedOn(last, fused.name, operator_facts(node.operator, node.domain).elementwise))
-        return [*written.nodes, last]
+        elementwise = operator_facts(node.operator, node.domain).elementwise
+        return [*written.nodes, *self._outputs(node, {0: written.result, **written.further}, fused, elementwise)]
+
+    def _outputs(self, node: Node, results: Mapping[int, str], fused: Fused, elementwise: bool) -> Iterator[Node]:
+        """Nodes that pass results on to outputs, and the node itself for outputs that have none."""
+        left = list(node.outputs)
+        for index, value in results.items():
+            if index < len(left) and left[index] and value:
+                last = Node(node.name, "Identity", "", "", (value,), (left[index],), ())
+                if fused.ideal:
+                    self.results.append(PassedOn(last, fused.name, elementwise))
+                left[index] = ""
+                yield last
+        if any(left):
+            yield replace(node, outputs=tuple(left))
 
     def _evaluate(self, fused: Fused, written: WrittenOut, visit: Visit[Term, str], place: Place[Term, str]) -> None:
-        """Give the output the value of the steps in a newer operator set: the one of the model may lack an operator."""
+        """Give the output the value of the steps in a newer operator set: the model's own may lack an operator."""
         values = dict(zip(visit.node.inputs, place.values(visit.inputs), strict=True))
         values |= {name: movements.constant_of(self.store, array) for name, array in written.constants.items()}
         for node in written.nodes:

@@ -9,10 +9,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 STEP = re.compile(r"(\w+) = (\w+|@\w+)\(([^;)]*)(?:;([^)]*))?\)")
 """A step of a fused operator."""
+
+PARAMETERS = "activation_params"
+"""The attribute with the parameters of an activation."""
 
 AXES = "axes"
 """The input of a step that stands for the axes of a reduction, wherever the operator of the step has them."""
@@ -25,8 +28,10 @@ class Fused(Struct, frozen=True):
     """A fused operator: its inputs, its steps in order, and where its text stands.
 
     A step is `name = Operator(inputs; attributes)`.  An input is an input of the operator, an earlier name, a number,
-    or a list in brackets that follows from the shape of the first input; `axes` are those that `reduces` names.
-    `@activation` is the operator without parameters that the attribute names.  An attribute is one of the fused node,
+    or a list in brackets that follows from the shape of the first input, also behind `input|` where the input is left
+    out; `axes` are those that `reduces` names.
+    `@activation` is the operator that the attribute names, with the parameters that `activation_params` lists.
+    An attribute is one of the fused node,
     with `|value` where its absence means another value than that of the step's operator, and `=number` a number, or
     `=number-other` a number less the integer of another attribute, 0 where it is absent.  An input with `?` may be left
     out of the step's operator; a step without another input passes its first one on.
@@ -38,14 +43,16 @@ class Fused(Struct, frozen=True):
         steps: what computes the output, in order.
         source: where its text stands.
         ideal: the meaning holds over the reals: how the operator rounds is not stated.
-        only: the numbers of attributes for which the meaning is stated.
+        only: the numbers of attributes for which the meaning is stated; "last" is the last axis.
         optional: the inputs that may be left out.
         axiom: what the meaning rests on; where it is "", the meaning is assumed as it is written.
         since: the operator set from which on the operator has this meaning.
         elements: the element types of the first input for which the meaning is stated; all where there are none.
         further: attributes that the lists of the steps depend on.
         reduces: the axes of its reductions: "from-axis", all from the attribute `axis` on; "axis", that one; "spatial",
-            all but the first two; "last", the last of three; "" for those of an input or an attribute `axes`.
+            all but the first two; "last", the last of three; "last-axis", that one; "" for those of an input or an
+            attribute `axes`.
+        outputs: the steps that are further outputs, by their places.
     """
 
     domain: str
@@ -60,7 +67,8 @@ class Fused(Struct, frozen=True):
     since: int = 1
     elements: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
-    reduces: Literal["", "from-axis", "axis", "spatial", "last"] = ""
+    reduces: Literal["", "from-axis", "axis", "spatial", "last", "last-axis"] = ""
+    outputs: Mapping[int, str] = {}
 
     @property
     def name(self) -> str:
@@ -73,12 +81,40 @@ class Fused(Struct, frozen=True):
         axis = (
             {"": {AXES}, "from-axis": {"axis"}, "axis": {"axis"}}.get(self.reduces, set()) if self.has_axes else set()
         )
-        return frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps))) | self.only.keys() | axis | {*self.further}
+        activation = {PARAMETERS} if any("@activation" in step for step in self.steps) else set[str]()
+        return (
+            activation
+            | frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps)))
+            | self.only.keys()
+            | axis
+            | {*self.further}
+        )
 
     @property
     def has_axes(self) -> bool:
         """Whether a step uses `axes`."""
         return any(AXES in step for step in self.steps)
+
+
+class Activation(Struct, frozen=True, forbid_unknown_fields=True):
+    """An operator that a fused operator may name.
+
+    Attributes:
+        name: of the operator.
+        parameters: the attributes or inputs whose numbers `activation_params` lists.
+        inputs_since: the operator set from which on they are inputs; None where they are attributes.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    inputs_since: int | None = None
+
+
+@cache
+def activations() -> Mapping[str, Activation]:
+    """The activations of the file, by name."""
+    listed = tomllib.loads(files(__package__).joinpath("fused.toml").read_text("utf-8"))["activation"]
+    return {activation.name: activation for activation in convert(listed, list[Activation])}
 
 
 @cache
@@ -99,6 +135,7 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
             tuple(entry.get("elements", ())),
             tuple(entry.get("further", ())),
             entry.get("reduces", ""),
+            {int(place): step for place, step in entry.get("outputs", {}).items()},
         )
         for entry in tomllib.loads(files(__package__).joinpath("fused.toml").read_text("utf-8"))["operator"]
     ]

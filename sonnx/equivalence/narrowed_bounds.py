@@ -75,6 +75,8 @@ def side_of_walk(walk: Walk, values: Mapping[str, Term], index: int, inputs: Map
             if part is None or below is None:
                 continue
             passage = below[1]
+            if passage.quantum is None:
+                return None
             limits = limited.get(part.number, (-np.inf, np.inf))
             if (part.number in limited and part.number in plain) or passages.get(name, (passage, limits)) != (
                 passage, limits
@@ -191,6 +193,7 @@ class _NarrowedDomain(BoundsDomain):
         if known is None:
             raise NotBounded(f"{output.node}: the value {quote(output.name)} is not what was quantized")
         passage, (least, most) = known
+        assert passage.quantum is not None  # noqa: S101  `side_of_walk` refuses others
         low, high = np.clip(operand.low, least, most), np.clip(operand.high, least, most)
         beyond = np.maximum(high - passage.high, passage.low - low)  # limits put two numbers no further apart
         limits = max(abs(passage.low), abs(passage.high))

@@ -53,12 +53,12 @@ class Passage:
 
     Attributes:
         element: the type of the integers.
-        quantum: the largest scale.
+        quantum: the largest scale; None where it is computed from the values, so that these have no ends.
         low, high: the ends of the numbers that the integers stand for; values beyond become these.
     """
 
     element: str
-    quantum: float
+    quantum: float | None
     low: float
     high: float
 

@@ -36,7 +36,7 @@ def narrowings_of(
     for own in (0, 1):
         for name, term in values[own].items():
             typed = as_typed[own].get(name)
-            narrowing = None if typed is None else _of(walk.store, term, typed)
+            narrowing = _of(walk.store, term, typed)
             if narrowing is None:
                 continue
             number = partners[own].get(term.number, term.number)
@@ -49,15 +49,19 @@ def narrowings_of(
             yield replace(narrowing, first=first, second=second, narrower="second" if own else "first")
 
 
-def _of(store: Store, term: Term, typed: Term) -> Narrowing | None:
-    """How a value is narrowed, without its names; None where it is not."""
+def _of(store: Store, term: Term, typed: Term | None) -> Narrowing | None:
+    """How a value is narrowed, without its names; None where it is not.  `typed` is the value in its own type, None
+    where only the comparison without narrowings has it.
+    """
     narrowed, below = store.narrowing_of(term), below_narrowed(term)
     if narrowed is not None:
         return Narrowing("", "", "first", "constant", narrowed.element, narrowed.quantum)
     if below is not None:
         key = below[1]
+        if key.quantum is None:
+            return Narrowing("", "", "first", "value", key.element)
         return Narrowing("", "", "first", "value", key.element, key.quantum, key.low, key.high)
-    if typed.facts.type not in DIGITS:
+    if typed is None or typed.facts.type not in DIGITS:
         return None
     kind: Literal["constant", "input", "value"]
     kind = "constant" if typed.is_constant else "input" if typed.operator == "input" else "value"

@@ -110,13 +110,17 @@ def _dequantized(store: Store, call: Call, inputs: Sequence[Term | None]) -> Ter
     attributes = {attribute.name: attribute.value for attribute in call.attributes}
     if source.array is not None:
         axis, block = attributes.get("axis", 1), attributes.get("block_size", 0)
-        return _constant(store, source.array, scale.array, None if zero is None else zero.array, axis, block)
+        return narrowed_constant(store, source.array, scale.array, None if zero is None else zero.array, axis, block)
     return _passed(store, source, scale, zero)
 
 
-def _constant(store: Store, codes: Array, scale: Array, zero: Array | None, axis: Any, block: Any) -> Term | None:
+def narrowed_constant(
+    store: Store, codes: Array, scale: Array | None, zero: Array | None, axis: Any, block: Any
+) -> Term | None:
     """The numbers that constant integers stand for, with how far a number may be that was rounded to each."""
-    if type(axis) is not int or type(block) is not int or not is_integer(codes.dtype) or store.narrowings is None:
+    if type(axis) is not int or type(block) is not int or not is_integer(codes.dtype):
+        return None
+    if store.narrowings is None or scale is None:
         return None
     element = facts_of_array(codes).type
     try:
@@ -141,6 +145,15 @@ def _passed(store: Store, source: Term, scale: Term, zero: Term | None) -> Term 
         parts = [operand and _passed(store, operand, scale, zero) for operand in source.inputs]
         known = [part for part in parts if part is not None]
         return movements.moved(store, known, source.places, source.shape) if len(known) == len(parts) else None
+    if source.operator == "MaxPool" and not source.domain and source.shape is not None and source.inputs[0] is not None:
+        passed = (
+            _passed(store, source.inputs[0], scale, zero) if scale.array is not None and scale.array.size == 1 else None
+        )
+        if passed is None:
+            return None
+        store.rest_on("pooled-integers")
+        facts = movements.shaped(WIDE, source.shape)
+        return store.applied("MaxPool", source.key, [passed], 0, facts, application=source.application)
     if source.operator != "QuantizeLinear" or source.domain not in DOMAINS or source.inputs[0] is None:
         return None
     written = (*source.inputs[1:], None, None)[:2]

@@ -25,6 +25,9 @@ from sonnx.numerics.formats import ELEMENTS, TEXT, Array, format_of
 OWN = frozenset({"input", "constant", "moved", "ideal", "narrowed", "declared", "unknown", "sparse"})
 """What terms are that no operator computes; an operator of a model may have such a name."""
 
+BLOCK_SIZES = (16, 8)
+"""The channels of a block in the layout NCHWc on the machines for which onnxruntime has it."""
+
 DIGESTED = 1 << 12
 """Bytes at either end of a large constant that its digest reads."""
 
@@ -105,6 +108,7 @@ class Store:
         known_calls: the terms of the outputs of calls on terms.
         narrowings: where values of narrower types are taken as wide ones, what is known of that; None where types are
             kept.
+        block: the channels of a block in the layout NCHWc of onnxruntime.
     """
 
     run: RunDomain
@@ -112,6 +116,7 @@ class Store:
     theorems: dict[str, None] = field(default_factory=dict)
     known_calls: dict[Hashable, list[Term]] = field(default_factory=dict)
     narrowings: Narrowings | None = None
+    block: int = BLOCK_SIZES[0]
     _numbers: count[int] = field(default_factory=lambda: count(1))
     _known: dict[Hashable, Term] = field(default_factory=dict)
     _constants: dict[Hashable, list[Term]] = field(default_factory=dict)

@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from sonnx.equivalence.fused import AXES, STEP, Fused
+from sonnx.equivalence.fused import AXES, PARAMETERS, STEP, Fused, activations
 from sonnx.language.evaluator import TensorFacts, first_unknown
 from sonnx.model.ir import Attribute, Node
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import operator_facts
-
-ACTIVATIONS = frozenset({"Relu", "Sigmoid", "Tanh"})
-"""Operators without parameters that fused operators may name."""
 
 AXES_ARE_INPUT = 18
 """The operator set from which on reductions have their axes as an input; ReduceSum has it from 13 on."""
@@ -34,6 +31,8 @@ class WrittenOut:
     nodes: list[Node] = field(default_factory=list)
     constants: dict[str, Array] = field(default_factory=dict)
     result: str = ""
+    further: Mapping[int, str] = field(default_factory=dict)
+    """The values of further outputs, by their places."""
     stated: bool = True
     """Whether the element type has every number that an attribute gives."""
 
@@ -57,6 +56,7 @@ def written_out(
         if not call.add(step):
             return None
     call.written.result = call.names[_parts(fused.steps[-1])[0]]
+    call.written.further = {index: call.names[step] for index, step in fused.outputs.items()}
     return call.written
 
 
@@ -71,6 +71,12 @@ def _parts(text: str) -> tuple[str, str, list[str], list[str]]:
 
 def _words(text: str) -> list[str]:
     return [word for word in (part.strip() for part in text.split(",")) if word]
+
+
+def _is_stated(value: Any, stated: Any, first: TensorFacts | None) -> bool:
+    """Whether an attribute has the value that is stated; "last" is the last axis of the first input."""
+    rank = len(first.shape) if first is not None and isinstance(first.shape, tuple) else None
+    return bool(value == stated) or (stated == "last" and (value == -1 or (rank is not None and value == rank - 1)))
 
 
 @dataclass
@@ -102,12 +108,15 @@ class _Call:
             each for each, attribute in attributes.items()
             if each not in fused.attributes and each not in stated and attribute.value not in ((), "")
         ]  # fmt: skip
-        if len(node.inputs) > len(fused.inputs) or not node.outputs or any(node.outputs[1:]) or further:
+        if len(node.inputs) > len(fused.inputs) or not node.outputs or not node.outputs[0] or further:
             return None
         inputs = {**dict.fromkeys(fused.inputs, ""), **dict(zip(fused.inputs, node.inputs, strict=False))}
         if not all(inputs[each] or each in fused.optional for each in fused.inputs):
             return None
-        if any(each in attributes and attributes[each].value != value for each, value in fused.only.items()):
+        if any(
+            each in attributes and not _is_stated(attributes[each].value, value, first)
+            for each, value in fused.only.items()
+        ):
             return None
         if operator_set < fused.since or any(attribute.reference for attribute in attributes.values()):
             return None
@@ -131,6 +140,7 @@ class _Call:
             return False
         first = axis % len(shape)
         self.axes = {"from-axis": tuple(range(first, len(shape))), "axis": (first,), "last": (2,),
+                     "last-axis": (len(shape) - 1,),
                      "spatial": tuple(range(2, len(shape)))}[reduces]  # fmt: skip
         return bool(self.axes)
 
@@ -157,6 +167,11 @@ class _Call:
                     attributes.append(added)
                 elif added:
                     inputs.append(added)
+            elif "|[" in word:
+                value, listed = self.names.get(word.partition("|")[0], ""), self._list(word.partition("|")[2][1:-1])
+                if not value and listed is None:
+                    return False
+                inputs.append(value or self._constant(word, np.zeros(0) if listed is None else listed))
             elif re.fullmatch(r"[A-Za-z_]\w*\??", word):
                 value = self.names.get(word.removesuffix("?"), "")
                 is_complete = is_complete and (bool(value) or word.endswith("?"))
@@ -169,7 +184,7 @@ class _Call:
         if operator.startswith("@"):
             chosen = self.attributes.get(operator[1:])
             operator = str(chosen.value) if chosen is not None and chosen.value else ""
-            if operator and operator not in ACTIVATIONS:
+            if operator and not self._add_parameters(operator, inputs, attributes):
                 return False
         if not operator or not is_complete:
             self.names[target] = inputs[0]
@@ -178,6 +193,22 @@ class _Call:
             inputs.pop()
         self.names[target] = self.name(target)
         self.written.nodes.append(Node("", operator, "", "", tuple(inputs), (self.names[target],), tuple(attributes)))
+        return True
+
+    def _add_parameters(self, activation: str, inputs: list[str], attributes: list[Attribute]) -> bool:
+        """Add the parameters of an activation to its inputs or attributes; False where they are not stated."""
+        listed, stated = self.attributes.get(PARAMETERS), activations().get(activation)
+        numbers = () if listed is None else listed.value
+        if stated is None or not isinstance(numbers, tuple) or len(numbers) != len(stated.parameters):
+            return False
+        kind = ELEMENTS.get(str(self.first.type)) if self.first is not None else None
+        for name, number in zip(stated.parameters, numbers, strict=True):
+            if stated.inputs_since is None or self.operator_set < stated.inputs_since:
+                attributes.append(Attribute(name, "float", number, fields=("f",)))
+            elif kind is None:
+                return False
+            else:
+                inputs.append(self._constant(name, np.array(number).astype(kind)))
         return True
 
     def _reduced_axes(self, operator: str) -> str | Attribute | None:
@@ -227,7 +258,7 @@ class _Call:
 
     def _list(self, what: str) -> Array | None:
         """A list that follows from the shape of the first input: [shape], [spatial] axes, [channels] and [groups] as
-        shapes.
+        shapes, [positions] along the second axis.
         """
         shape = self._shape
         if shape is None or len(shape) < 2 or 0 in shape:
@@ -239,6 +270,7 @@ class _Call:
             "shape": shape,
             "spatial": tuple(range(2, len(shape))),
             "channels": (shape[1], *[1] * (len(shape) - 2)),
+            "positions": tuple(range(shape[1])),
             "groups": (shape[0], groups, prod(shape[1:]) // groups),
         }
         return np.array(lists[what], np.int64)

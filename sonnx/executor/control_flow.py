@@ -153,7 +153,7 @@ def _loop(body: Graph, inputs: Sequence[Array | None], run: RunGraph) -> list[Ar
 
 
 def _none(value: ValueInfo) -> Array:
-    """The values of no iteration: the declared shape, 0 where an extent is not stated."""
+    """The values where no iteration runs: the declared shape, 0 where an extent is not stated."""
     kind, shape = ELEMENTS.get(value.type.element or ""), value.type.shape
     if kind is None or shape is None:
         raise NotExecutable("the loop ends before its first iteration, and its body does not declare what it gives")

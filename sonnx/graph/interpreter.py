@@ -1,8 +1,8 @@
 """The interpreter of models: one walk over scopes, values and nodes, for every analysis.
 
 A *domain* says what a value is (facts, solver terms, ranges) and what a call does to its values.  The interpreter knows
-nothing of any analysis.  It resolves names, tells constants from defaults, builds each call once, and evaluates equal
-calls on equal values once:
+nothing about any analysis.  It resolves names, tells constants from defaults, builds each call once, and evaluates
+equal calls on equal values once:
 
     model -> interpret(domain) -> Interpretation: a value for each name, a result for each call
 

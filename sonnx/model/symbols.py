@@ -88,7 +88,7 @@ def bind_symbols(
         model: the model.
         numbers: by symbol.
         shapes: by graph input; a symbol in the input's declaration gets the number everywhere, but for a placeholder
-            (`placeholders_of`), which says nothing of other values.
+            (`placeholders_of`), which says nothing about other values.
 
     Raises:
         UnknownSymbol: a symbol is not in the model; the message lists those that are.

@@ -73,7 +73,7 @@ class _Condition(_Rule, frozen=True, kw_only=True):
 
 
 class GeneralRule(_Condition, frozen=True, kw_only=True):
-    """A rule with an expression that belongs to no operator."""
+    """A rule with an expression, about the graph or all operators."""
 
     slug: RuleName
     """The permanent name of the rule, never reused and never changed."""

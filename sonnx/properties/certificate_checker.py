@@ -13,14 +13,21 @@ boxes and rows from the property, walks the trees, and computes for each part th
 * bounds of each neuron z before its Relu.  From l <= z <= u follow relu(z) >= slope * z for any slope from 0 to 1, and
   relu(z) <= s * z + t for any s and t with s * l + t >= 0 and s * u + t >= u, since relu is convex.  A row over the
   neurons of a layer becomes a row over those of the layer before by these lines, down to the inputs;
-* the roundings of each neuron.  z is a sum of products and constants: n products, as many again if constants are added
-  before, and the constants after.  Each of these m terms passes at most k = m + 6 roundings: its product, its additions
-  in any order, products of constants in advance, and one from a wider format.  So they change z by at most
-  k u / (1 - k u) times the sum of the absolute values, with u = 2^-24, and by less than 2^-126 for each operand and
-  result that underflows, times what it is multiplied by;
+* the roundings of each neuron.  z is a sum of products and constants: n products, as many again if constants are
+  added before, and the constants after; a sum of two values has the terms of both.  Each of these m terms passes at
+  most k = m + 6 roundings: its product, its additions in any order, products of constants in advance, and one from a
+  wider format.  So they change z by at most k u / (1 - k u) times the sum of the absolute values, with u = 2^-24, and
+  by less than 2^-126 for each operand and result that underflows, times what it is multiplied by;
 * the error of each row over the outputs: the roundings of a neuron times the largest coefficient with which they reach
   the row.  Where a neuron is above 0 in every implementation, relu passes a difference on; where it is below 0, none;
   else some share between none and all.
+
+A model has Add, Sub, MatMul, Gemm, Conv, Relu and MaxPool on one row of elements or one image, and Identity, Flatten
+and Reshape between them.  It is read as layers z = W x + b, with Relu on some z; the others go on as they are.  A
+Relu ends a layer, so does a value that two operators read; what later operators read of the layer before, such as the
+one side of a residual Add, is carried through the layer without rounding.  A MaxPool is max(a, b) = b + relu(a - b),
+pair by pair: it returns one of its elements, so nothing of this is rounded, and what implementations differ in a and
+b it passes on in shares that add up to 1.  Outputs and inputs of the property are numbered one tensor after another.
 
 Numbers of the property are decimals, read exactly; cases without any input are skipped.  Where the certificate claims
 `ROUNDED_CLAIM`, an input that is fixed to a decimal takes the nearest float.
@@ -44,6 +51,7 @@ import json
 import re
 import struct
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import chain, product
@@ -54,10 +62,11 @@ from typing import Any, NamedTuple
 
 CLAIM = (
     "float, each operation rounded to nearest, sums in any order, with or without fused multiply-add, constants added "
-    "and multiplied in advance, numbers below 2^-126 kept or flushed to zero"
+    "and multiplied in advance, a value that two operators read computed once, numbers below 2^-126 kept or flushed to "
+    "zero"
 )
 ROUNDED_CLAIM = f"{CLAIM}; inputs that the property fixes rounded to the nearest float"
-FORMAT = "sonnx certificate 3"
+FORMAT = "sonnx certificate 4"
 GRID = 80
 """Bounds are integers: multiples of 2^-GRID, rounded outward."""
 MULTIPLIER = 8
@@ -75,6 +84,10 @@ PLACE = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,400})?(?:e[+-]?[0-9]{1,3})?")
 MOST_DIGITS = 1000
 
 
+Row = dict[int, Fraction]
+"""Coefficients by the numbers of elements."""
+WholeRow = tuple[list[int] | None, list[int]]
+"""The places of integers in a row, None for all places, and the integers."""
 Message = dict[int, list[Any]]
 """The fields of an encoded message by number."""
 Constant = tuple[list[int], list[float]]
@@ -187,61 +200,168 @@ def tensor(message: Message) -> Constant:
     return dims, values
 
 
-class PendingRow:
-    """W (x + c) + b, of which W, c and b are being collected; `inner` and `outer` are the sizes of c and b."""
+class SumTerms(NamedTuple):
+    """How a number is computed: the terms that its roundings are about.
 
-    def __init__(self, n: int) -> None:
-        self.n, self.added = n, 0
-        self.rows: list[list[float]] | None = None
-        self.before, self.after = [Fraction(0)] * n, [Fraction(0)] * n
-        self.inner, self.outer = [Fraction(0)] * n, [Fraction(0)] * n
+    Attributes:
+        products: how many numbers are multiplied and added, at most; added: how many operators add something.
+        inner: the largest constant that is added before the product.
+    """
 
-    def add(self, constants: list[float], sign: int) -> None:
-        """Constants are added to all elements, before or after the product."""
-        self.added += 1
-        signed_constants = [sign * Fraction(constant) for constant in constants]
-        sums, sizes = (self.before, self.inner) if self.rows is None else (self.after, self.outer)
-        sums[:] = [a + b for a, b in zip(sums, signed_constants, strict=True)]
-        sizes[:] = [a + abs(b) for a, b in zip(sizes, signed_constants, strict=True)]
+    products: int
+    added: int
+    inner: Fraction
 
-    def multiply(self, rows: list[list[float]]) -> None:
-        """The product with a matrix, by its rows."""
-        if self.rows is not None:
+    @property
+    def terms(self) -> int:
+        """How many products and constants it is the sum of, at most."""
+        return (2 if self.inner else 1) * self.products + self.added
+
+
+class AffineValue(NamedTuple):
+    """Numbers W (x + c) + b of elements x of the layer before, as a model computes them one operator after another.
+
+    Attributes:
+        dims: the extents.
+        rows: of W, by the numbers of elements; sizes: the sums of the absolute values of what is added in W.
+        bias: W c + b; fixed: the sums of the absolute values of the constants in it.
+        sum: how each is computed; None where it is some of x itself.
+        multiplied: whether W is that of a product; direct: whether each is one element of x, plus constants.
+    """
+
+    dims: list[int]
+    rows: list[Row]
+    sizes: list[Row]
+    bias: list[Fraction]
+    fixed: list[Fraction]
+    sum: SumTerms | None = None
+    multiplied: bool = False
+    direct: bool = True
+
+    def plus(self, constants: list[Fraction], dims: list[int]) -> AffineValue:
+        """With constants added, before or after the product."""
+        sums = self.sum or SumTerms(1, 0, Fraction(0))
+        bias = [a + c for a, c in zip(self.bias, constants, strict=True)]
+        fixed = [a + abs(c) for a, c in zip(self.fixed, constants, strict=True)]
+        largest = max(fixed, default=Fraction(0)) if self.direct else sums.inner
+        return self._replace(dims=dims, bias=bias, fixed=fixed, sum=SumTerms(sums.products, sums.added + 1, largest))
+
+    def joined(self, other: AffineValue, sign: int) -> AffineValue:
+        """The sum with other numbers of the same extents, or the difference."""
+        one, two = (each.sum or SumTerms(1, 0, Fraction(0)) for each in (self, other))
+        return AffineValue(
+            self.dims,
+            [added(a, b, sign) for a, b in zip(self.rows, other.rows, strict=True)],
+            [added(a, b, 1) for a, b in zip(self.sizes, other.sizes, strict=True)],
+            [a + sign * b for a, b in zip(self.bias, other.bias, strict=True)],
+            [a + b for a, b in zip(self.fixed, other.fixed, strict=True)],
+            SumTerms(one.products + two.products, one.added + two.added + 1, max(one.inner, two.inner)),
+            self.multiplied or other.multiplied, False,
+        )  # fmt: skip
+
+    def times(self, matrix: list[Row], products: int, dims: list[int]) -> AffineValue:
+        """The product with a matrix, of rows by the places of these numbers."""
+        if self.multiplied:
             raise Refused("two products follow each other without a Relu between them")
-        self.rows = rows
-        self.after, self.outer = [Fraction(0)] * len(rows), [Fraction(0)] * len(rows)
+        if not self.direct:
+            raise Refused("a product follows a sum of two values without a Relu between them")
+        places = [next(iter(row)) for row in self.rows]
+        rows = [{places[j]: w for j, w in row.items()} for row in matrix]
+        sums = self.sum or SumTerms(1, 0, Fraction(0))
+        return AffineValue(
+            dims, rows, [{j: abs(w) for j, w in row.items()} for row in rows],
+            [sum((w * self.bias[j] for j, w in row.items()), Fraction(0)) for row in matrix],
+            [sum((abs(w) * self.fixed[j] for j, w in row.items()), Fraction(0)) for row in matrix],
+            SumTerms(products, sums.added, sums.inner), True, False,
+        )  # fmt: skip
+
+
+def added(one: Row, other: Row, sign: int) -> Row:
+    """The sum of rows, or their difference."""
+    return {j: one.get(j, Fraction(0)) + sign * other.get(j, Fraction(0)) for j in one.keys() | other.keys()}
+
+
+def elements(first: int, dims: list[int]) -> AffineValue:
+    """The elements of a layer from a number on, as they are."""
+    n, zero = prod(dims), Fraction(0)
+    rows: list[Row] = [{first + j: Fraction(1)} for j in range(n)]
+    return AffineValue(dims, rows, rows, [zero] * n, [zero] * n)
 
 
 class CheckedLayer:
-    """z = W x + b, then relu or not, in integers: W over 2^bits by rows and columns, b over 2^bias_bits.
+    """z = W x + b, then Relu for some, in integers: W over 2^bits, b over 2^bias_bits.
+
+    A row of W has the places and the numbers that are not 0; it has no places where it has a number for each.
 
     Attributes:
-        sizes: the absolute values of W.
+        relu: for each z whether Relu follows; the others go on as they are.
+        sums: for each z how it is computed; None where it is exact.
+        sizes: the rows of the sums of absolute values in W.
         fixed: for each z the sum of the absolute values of the constants in it.
-        heaviest: for each z its largest weight; inner: the largest constant that is added before the product.
-        terms: how many products and constants a z is the sum of, at most; added: how many Adds are in the layer.
+        heaviest: for each z its largest weight.
+        columns: of W, where it has few zeros.
     """
 
-    def __init__(self, pending: PendingRow, relu: bool) -> None:
-        rows = pending.rows or [[float(i == j) for i in range(pending.n)] for j in range(pending.n)]
-        exact = [[Fraction(w) for w in row] for row in rows]
-        bias = [sum(map(mul, row, pending.before), Fraction(0)) for row in exact]
-        self.fixed = [sum((abs(w) * c for w, c in zip(row, pending.inner, strict=True)), Fraction(0)) for row in exact]
-        if pending.rows is not None:
-            bias = [a + b for a, b in zip(bias, pending.after, strict=True)]
-            self.fixed = [a + b for a, b in zip(self.fixed, pending.outer, strict=True)]
-        self.n, self.relu, self.added = pending.n, relu, pending.added
-        self.terms = (2 if any(pending.inner) else 1) * pending.n + pending.added
-        if self.terms > MOST_TERMS:
-            raise Refused(f"a sum has {self.terms} terms; the lemma is used for at most {MOST_TERMS}")
-        self.inner = max(pending.inner, default=Fraction(0))
-        self.heaviest = [max(map(abs, row), default=Fraction(0)) for row in exact]
-        self.bits = max([0, *(w.denominator.bit_length() - 1 for row in exact for w in row)])
-        self.W = [[int(w * 2**self.bits) for w in row] for row in exact]
-        self.columns = [list(column) for column in zip(*self.W, strict=True)]
-        self.sizes = [[abs(w) for w in row] for row in self.W]
-        self.bias_bits = max([0, *(b.denominator.bit_length() - 1 for b in bias)])
+    def __init__(self, base: list[range], values: list[tuple[AffineValue, list[bool]]]) -> None:
+        place = {number: i for i, number in enumerate(chain.from_iterable(base))}
+        self.n = len(place)
+        self.relu = list(chain.from_iterable(relu for _, relu in values))
+        self.sums = [value.sum for value, _ in values for _ in value.rows]
+        if any(each is not None and each.terms > MOST_TERMS for each in self.sums):
+            raise Refused(f"a sum has more than {MOST_TERMS} terms, for which the lemma is used")
+        rows = [sorted((place[j], w) for j, w in row.items() if w) for value, _ in values for row in value.rows]
+        sizes = [sorted((place[j], w) for j, w in row.items() if w) for value, _ in values for row in value.sizes]
+        bias = [b for value, _ in values for b in value.bias]
+        self.fixed = [b for value, _ in values for b in value.fixed]
+        self.heaviest = [max((w for _, w in row), default=Fraction(0)) for row in sizes]
+        self.bits = max((w.denominator.bit_length() - 1 for row in chain(rows, sizes) for _, w in row), default=0)
+        self.W, self.sizes = ([self._whole(row) for row in each] for each in (rows, sizes))
+        self.bias_bits = max((b.denominator.bit_length() - 1 for b in bias), default=0)
         self.bias = [int(b * 2**self.bias_bits) for b in bias]
+        self.columns: list[list[int]] = []
+        if 2 * sum(map(len, rows)) > self.n * len(rows):
+            full = [[0] * self.n for _ in rows]
+            for numbers, (places, weights) in zip(full, self.W, strict=True):
+                for j, w in zip(places or range(self.n), weights, strict=True):
+                    numbers[j] = w
+            self.columns = [list(column) for column in zip(*full, strict=True)]
+
+    def _whole(self, row: list[tuple[int, Fraction]]) -> WholeRow:
+        places = None if row and len(row) == self.n else [j for j, _ in row]
+        return places, [int(w * 2**self.bits) for _, w in row]
+
+    def pulled(self, row: list[int]) -> list[int]:
+        """A row over z as a row over x, over 2^bits more."""
+        if self.columns:
+            return [dot(row, column) for column in self.columns]
+        total = [0] * self.n
+        for r, (places, weights) in zip(row, self.W, strict=True):
+            if r:
+                for j, w in zip(range(self.n) if places is None else places, weights, strict=True):
+                    total[j] += r * w
+        return total
+
+    def pulled_ends(self, low: list[int], high: list[int]) -> Box:
+        """As `pulled`, of coefficients between ends."""
+        if self.columns:
+            return [
+                (sum(w * (a if w >= 0 else b) for w, a, b in zip(column, low, high, strict=True)),
+                 sum(w * (b if w >= 0 else a) for w, a, b in zip(column, low, high, strict=True)))
+                for column in self.columns
+            ]  # fmt: skip
+        least, most = [0] * self.n, [0] * self.n
+        for a, b, (places, weights) in zip(low, high, self.W, strict=True):
+            if a or b:
+                for j, w in zip(range(self.n) if places is None else places, weights, strict=True):
+                    least[j] += w * (a if w >= 0 else b)
+                    most[j] += w * (b if w >= 0 else a)
+        return list(zip(least, most, strict=True))
+
+
+def along(row: WholeRow, values: list[int]) -> int:
+    """The product of a row of W with x."""
+    places, weights = row
+    return dot(weights, values if places is None else map(values.__getitem__, places))
 
 
 def one_row(dims: list[int], n: int) -> bool:
@@ -250,68 +370,249 @@ def one_row(dims: list[int], n: int) -> bool:
 
 
 def layers(data: bytes) -> list[CheckedLayer]:
-    """The layers of a model that is a chain of affine operators and Relu on one row of elements."""
+    """The layers of a model of affine operators, Relu and MaxPool; only the last one has no Relu for any z."""
     model = grouped(data)
     graph = inner(model, 7)
     if 25 in model or 15 in graph:
         raise Refused("models with functions or sparse constants are not known")
-    constants = {text(each, 8): tensor(each) for each in map(grouped, graph.get(5, []))}
-    inputs = [each for each in map(grouped, graph.get(11, [])) if text(each, 1) not in constants]
-    outputs = [text(grouped(each), 1) for each in graph.get(12, [])]
-    if len(inputs) != 1 or len(outputs) != 1:
-        raise Refused("the model has more than one input or output")
-    at, dims = text(inputs[0], 1), extents(inputs[0])
-    n = dims[-1] if dims else 1
-    if not dims or not one_row(dims, n):
-        raise Refused(f"the input has extents {dims}; a row of elements is read: 1, ..., 1, n")
-    checked_layers, layer, known = list[CheckedLayer](), PendingRow(n), {at, *constants}
-    if len(known) != 1 + len(graph.get(5, [])):
-        raise Refused("two constants have one name")
-    for node in map(grouped, graph.get(1, [])):
+    return Reading(graph).layers()
+
+
+class Reading:
+    """Reads a graph node after node.
+
+    A Relu ends a layer; so does a value that two nodes read, which is computed once, and a round of a MaxPool.  What
+    later nodes read of values before the layer goes through it as it is.
+
+    Attributes:
+        values: what is computed by name; left: how often each is read by nodes to come and as an output.
+        base: the numbers of the elements that enter the layer which is being read.
+    """
+
+    def __init__(self, graph: Message) -> None:
+        self.constants = {text(each, 8): tensor(each) for each in map(grouped, graph.get(5, []))}
+        inputs = [each for each in map(grouped, graph.get(11, [])) if text(each, 1) not in self.constants]
+        self.outputs = [text(grouped(each), 1) for each in graph.get(12, [])]
+        self.nodes = list(map(grouped, graph.get(1, [])))
+        names = [text(each, 1) for each in inputs]
+        if not inputs or not self.outputs or len({*self.outputs}) != len(self.outputs):
+            raise Refused("the model has no input or output, or two outputs of one name")
+        if len({*self.constants, *names}) != len(inputs) + len(graph.get(5, [])):
+            raise Refused("two constants have one name")
+        self.known = {*names, *self.constants}
+        self.left = Counter([*(name.decode() for node in self.nodes for name in node.get(1, [])), *self.outputs])
+        self.base: list[range] = []
+        self.values: dict[str, AffineValue] = {}
+        self.read_layers: list[CheckedLayer] = []
+        self.count = 0
+        for name, each in zip(names, inputs, strict=True):
+            dims = extents(each)
+            if not dims or not (one_row(dims, dims[-1]) or (len(dims) == 4 and dims[0] == 1)):
+                raise Refused(f"the input has extents {dims}; a row of elements is read: 1, ..., 1, n; or 1, C, H, W")
+            self.values[name] = self._numbered(dims)
+
+    def _numbered(self, dims: list[int]) -> AffineValue:
+        """New elements that enter the layer which is read next."""
+        first, self.count = self.count, self.count + prod(dims)
+        self.base.append(range(first, self.count))
+        return elements(first, dims)
+
+    def layers(self) -> list[CheckedLayer]:
+        """All layers."""
+        for node in self.nodes:
+            self._node(node)
+        if any(name not in self.values for name in self.outputs):
+            raise Refused("an output is not a result")
+        values = [self.values[name] for name in self.outputs]
+        return [*self.read_layers, CheckedLayer(self.base, [(each, [False] * len(each.rows)) for each in values])]
+
+    def _node(self, node: Message) -> None:
         operator, names = text(node, 4), [each.decode() for each in node.get(1, [])]
         attributes = {text(each, 1): each for each in map(grouped, node.get(5, []))}
         results = [each.decode() for each in node.get(2, [])]
         if text(node, 7) not in ("", "ai.onnx"):
             raise Refused(f"operator {operator} of domain {text(node, 7)} is not known")
-        if len(results) != 1 or results[0] in known:
+        if len(results) != 1 or results[0] in self.known:
             raise Refused(f"{operator}: a node has one result, of a new name")
-        known.add(results[0])
-        if operator == "Constant" and set(attributes) == {"value"}:
-            constants[results[0]] = tensor(inner(attributes["value"], 5))
-            continue
-        others = [name for name in names if name != at]
-        if names.count(at) != 1 or any(name not in constants for name in others):
-            raise Refused(f"{operator}: the model is not a chain; one input of each node is the result before")
-        at = results[0]
-        if operator == "Relu":
-            checked_layers.append(CheckedLayer(layer, True))
-            layer = PendingRow(n)
-        elif operator in ("Add", "Sub") and not attributes and (operator == "Add" or names[1] == others[0]):
-            layer.add(row_of(constants[others[0]], n), 1 if operator == "Add" else -1)
-        elif operator == "MatMul" and names[1] == others[0]:
-            layer.multiply(matrix_of(constants[others[0]], n, False))
-            n = len(layer.after)
-        elif operator == "Gemm" and names[1] == others[0] and plain_gemm(attributes):
-            layer.multiply(matrix_of(constants[others[0]], n, integer(attributes, "transB", 0) == 1))
-            n = len(layer.after)
-            if len(others) == 2:
-                layer.add(row_of(constants[others[1]], n), 1)
-        elif not moves_nothing(operator, attributes, dims, constants[others[0]][1] if others else []):
-            raise Refused(f"operator {operator} with these inputs and attributes is not known")
-        dims = [1, n] if operator in ("Flatten", "Reshape") else [*dims[:-1], n]
-    if at != outputs[0]:
-        raise Refused("the output is not the last result")
-    return [*checked_layers, CheckedLayer(layer, False)]
+        self.known.add(results[0])
+        if operator == "Constant" and set(attributes) == {"value"} and not names:
+            self.constants[results[0]] = tensor(inner(attributes["value"], 5))
+            return
+        if any(name not in self.values and name not in self.constants for name in names):
+            raise Refused(f"{operator}: an input is neither a constant nor a result before")
+        if not self.left[results[0]]:
+            raise Refused(f"{operator}: its result is not read")
+        self.left.subtract(names)
+        value = self._result(operator, names, attributes)
+        if self.left[results[0]] > 1 and value.sum is not None:
+            value = self._ended(value, [False] * len(value.rows))
+        self.values[results[0]] = value
+
+    def _result(self, operator: str, names: list[str], attributes: dict[str, Message]) -> AffineValue:
+        read = [self.values[name] for name in names if name in self.values]
+        fixed = [self.constants[name] for name in names if name in self.constants]
+        is_first = names[:1] != [] and names[0] in self.values
+        if operator in ("Add", "Sub") and not attributes and len(names) == 2 and (is_first or operator == "Add"):
+            sign = 1 if operator == "Add" else -1
+            if len(read) == 1:
+                return read[0].plus(*spread(fixed[0], read[0].dims, sign))
+            if len(read) == 2 and read[0].dims == read[1].dims:
+                return read[0].joined(read[1], sign)
+        elif len(read) == 1 and is_first:
+            value, dims = read[0], read[0].dims
+            if operator == "Relu" and not fixed:
+                return self._ended(value, [True] * len(value.rows))
+            if operator == "MatMul" and len(fixed) == 1:
+                return multiplied(value, fixed, False)
+            if operator == "Gemm" and 1 <= len(fixed) <= 2 and len(dims) == 2 and plain_gemm(attributes):
+                return multiplied(value, fixed, integer(attributes, "transB", 0) == 1)
+            if operator == "Conv" and 1 <= len(fixed) <= 2 and len(dims) == 4:
+                return convolved(value, fixed, attributes)
+            if operator == "MaxPool" and not fixed and len(dims) == 4:
+                return self._largest(value, attributes)
+            shape = reshaped(operator, attributes, dims, fixed)
+            if shape is not None:
+                return value._replace(dims=shape)
+        raise Refused(f"operator {operator} with these inputs and attributes is not known")
+
+    def _ended(self, value: AffineValue, relu: list[bool], dims: list[int] | None = None) -> AffineValue:
+        """End a layer: new elements, those of a value after Relu or as they are."""
+        needed = {j for name, each in self.values.items() if self.left[name] > 0 for row in each.rows for j in row}
+        kept = [each for each in self.base if not needed.isdisjoint(each)]
+        carried = [elements(each.start, [len(each)]) for each in kept]
+        values = [(value, relu), *((each, [False] * len(each.rows)) for each in carried)]
+        self.read_layers.append(CheckedLayer(self.base, values))
+        self.base = []
+        new = self._numbered(dims or value.dims)
+        self.base += kept
+        return new
+
+    def _largest(self, value: AffineValue, attributes: dict[str, Message]) -> AffineValue:
+        """A MaxPool, by pairs: max(a, b) = b + relu(a - b), where differences and sums are exact."""
+        if value.sum is not None:
+            value = self._ended(value, [False] * len(value.rows))
+        window = Window(attributes, value.dims[2:], None, ("storage_order", "ceil_mode"))
+        channels, size = value.dims[1], prod(value.dims[2:])
+        groups = [
+            [value.rows[c * size + j] for _, j in window.places(at)] for c in range(channels) for at in window.all
+        ]
+        if not all(groups):
+            raise Refused("MaxPool: a window has no element")
+        while any(len(group) > 1 for group in groups):
+            rows, relu, numbers = list[Row](), list[bool](), list[list[list[int]]]()
+            for group in groups:
+                numbers.append([])
+                for a, b in zip(group[::2], group[1::2], strict=False):
+                    numbers[-1].append([len(rows), len(rows) + 1])
+                    rows += [added(a, b, -1), b]
+                    relu += [True, False]
+                if len(group) % 2:
+                    numbers[-1].append([len(rows)])
+                    rows.append(group[-1])
+                    relu.append(False)
+            new = self._ended(exact(rows, [1, len(rows)]), relu)
+            groups = [
+                [dict.fromkeys((next(iter(new.rows[j])) for j in pair), Fraction(1)) for pair in group]
+                for group in numbers
+            ]
+        dims = [1, channels, *window.count]
+        largest = exact([group[0] for group in groups], dims)
+        return self._ended(largest, [False] * len(groups))
 
 
-def moves_nothing(operator: str, attributes: dict[str, Message], dims: list[int], shape: list[float]) -> bool:
-    """Whether an operator gives one row of the same elements."""
-    if operator == "Flatten":
-        return integer(attributes, "axis", 1) == 1 and len(dims) >= 2
-    if operator == "Reshape":
-        last = shape[-1:] in ([float(dims[-1])], [-1.0]) and all(extent == 1 for extent in shape[:-1])
-        return len(shape) >= 2 and last and integer(attributes, "allowzero", 0) == 0
-    return operator == "Identity"
+def exact(rows: list[Row], dims: list[int]) -> AffineValue:
+    """Numbers that are sums and differences of elements, without roundings."""
+    sizes = [{j: abs(w) for j, w in row.items()} for row in rows]
+    zeros = [Fraction(0)] * len(rows)
+    return AffineValue(dims, rows, sizes, zeros, zeros)
+
+
+class Window:
+    """The places of a window of two axes; `count` and `all` are those of the outputs."""
+
+    def __init__(self, attributes: dict[str, Message], size: list[int], kernel: list[int] | None,
+                 zero: tuple[str, ...] = ()) -> None:  # fmt: skip
+        numbers = {name: whole_numbers(each, 8) for name, each in attributes.items()}
+        self.kernel, pads = numbers.get("kernel_shape", kernel or []), numbers.get("pads", [0] * 4)
+        self.strides, self.dilations = (numbers.get(name, [1, 1]) for name in ("strides", "dilations"))
+        known = {"kernel_shape", "pads", "strides", "dilations", "group", "auto_pad", *zero}
+        padding = attributes["auto_pad"].get(4, [b""])[-1] if "auto_pad" in attributes else b"NOTSET"
+        if (
+            not set(attributes) <= known or padding != b"NOTSET" or any(integer(attributes, name, 0) for name in zero)
+            or not len(self.kernel) == len(self.strides) == len(self.dilations) == len(pads) - 2 == 2
+            or min(*self.kernel, *self.strides, *self.dilations) < 1 or min(pads) < 0
+            or (kernel is not None and self.kernel != kernel)
+        ):  # fmt: skip
+            raise Refused("a window with these attributes is not known")
+        self.size, self.begin = size, pads[:2]
+        self.count = [
+            (size[k] + pads[k] + pads[k + 2] - self.dilations[k] * (self.kernel[k] - 1) - 1) // self.strides[k] + 1
+            for k in range(2)
+        ]
+        if min(self.count) < 1:
+            raise Refused("a window does not fit")
+        self.all = list(product(*map(range, self.count)))
+
+    def places(self, at: tuple[int, ...]) -> list[tuple[int, int]]:
+        """The places in the kernel and in the image that an output reads."""
+        found = []
+        for number, offset in enumerate(product(*map(range, self.kernel))):
+            y, x = (at[k] * self.strides[k] + offset[k] * self.dilations[k] - self.begin[k] for k in range(2))
+            if 0 <= y < self.size[0] and 0 <= x < self.size[1]:
+                found.append((number, y * self.size[1] + x))
+        return found
+
+
+def convolved(value: AffineValue, constants: list[Constant], attributes: dict[str, Message]) -> AffineValue:
+    """A Conv of an image, with a kernel and numbers that are added to the channels."""
+    (dims, weights), groups = constants[0], integer(attributes, "group", 1)
+    channels = value.dims[1]
+    if len(dims) != 4 or groups < 1 or channels != dims[1] * groups or dims[0] % groups:
+        raise Refused(f"a kernel of extents {dims} is applied to {channels} channels in {groups} groups")
+    window = Window(attributes, value.dims[2:], dims[2:])
+    kernel, size, each = prod(dims[2:]), prod(value.dims[2:]), dims[0] // groups
+    exact_weights = list(map(Fraction, weights))
+    taps, matrix = [window.places(at) for at in window.all], list[Row]()
+    for o, places in product(range(dims[0]), taps):
+        matrix.append({
+            (o // each * dims[1] + c) * size + j: exact_weights[(o * dims[1] + c) * kernel + number]
+            for c in range(dims[1]) for number, j in places
+        })  # fmt: skip
+    result = value.times(matrix, prod(dims[1:]), [1, dims[0], *window.count])
+    if len(constants) == 1:
+        return result
+    if constants[1][0] != dims[:1]:
+        raise Refused(f"a Conv of {dims[0]} channels adds numbers of extents {constants[1][0]}")
+    return result.plus([Fraction(b) for b in constants[1][1] for _ in window.all], result.dims)
+
+
+def multiplied(value: AffineValue, constants: list[Constant], transposed: bool) -> AffineValue:
+    """The product of a row with a constant matrix, with a row that is added."""
+    n = len(value.rows)
+    if not one_row(value.dims, n):
+        raise Refused(f"a value of extents {value.dims} is multiplied with a matrix; a row of elements is")
+    matrix = [dict(enumerate(map(Fraction, row))) for row in matrix_of(constants[0], n, transposed)]
+    result = value.times(matrix, n, [*value.dims[:-1], len(matrix)])
+    return result.plus(*spread(constants[1], result.dims, 1)) if len(constants) == 2 else result
+
+
+def reshaped(
+    operator: str, attributes: dict[str, Message], dims: list[int], constants: list[Constant]
+) -> list[int] | None:
+    """The extents that an operator gives to the same elements; None for any other operator."""
+    n = prod(dims)
+    if operator == "Identity" and not constants:
+        return dims
+    if operator == "Flatten" and not constants and integer(attributes, "axis", 1) == 1 and len(dims) >= 2:
+        return [1, n]
+    if operator == "Reshape" and len(constants) == 1 and integer(attributes, "allowzero", 0) == 0:
+        shape = list(map(int, constants[0][1]))
+        rest = prod(extent for extent in shape if extent != -1)
+        if shape.count(-1) <= 1 and rest > 0 and n % rest == 0:
+            shape = [n // rest if extent == -1 else extent for extent in shape]
+        if len(shape) >= 2 and shape[0] == 1 and min(shape) > 0 and prod(shape) == n:
+            return shape
+    return None
 
 
 def extents(value: Message) -> list[int]:
@@ -336,14 +637,21 @@ def plain_gemm(attributes: dict[str, Message]) -> bool:
     return all(factor == 1.0 for factor in factors) and integer(attributes, "transA", 0) == 0
 
 
-def row_of(constant: Constant, n: int) -> list[float]:
-    """The n numbers that a constant adds to a row."""
-    dims, values = constant
-    if len(values) == 1 and all(extent == 1 for extent in dims):
-        return values * n
-    if not one_row(dims, n):
-        raise Refused(f"a constant of extents {dims} is added to a row of {n}")
-    return values
+def spread(constant: Constant, dims: list[int], sign: int) -> tuple[list[Fraction], list[int]]:
+    """The numbers, times a sign, that a constant adds to each element of a value, and the extents of the result."""
+    extents_of, values = constant
+    rank = max(len(dims), len(extents_of))
+    wide, own = ([1] * (rank - len(each)) + each for each in (dims, extents_of))
+    if any(a not in (1, b) for a, b in zip(own, wide, strict=True)):
+        raise Refused(f"a constant of extents {extents_of} is added to a value of extents {dims}")
+    numbers = list(map(Fraction, values))
+    for axis in range(rank - 1, -1, -1):
+        if own[axis] != wide[axis]:
+            block = prod(wide[axis + 1 :])
+            numbers = [
+                each for first in range(0, len(numbers), block) for each in numbers[first : first + block] * wide[axis]
+            ]
+    return [sign * number for number in numbers], wide
 
 
 def matrix_of(constant: Constant, n: int, transposed: bool) -> list[list[float]]:
@@ -506,7 +814,7 @@ def least(
     for number in range(depth, -1, -1):
         layer = network[number]
         total += floor(dot(row, layer.bias), bits + layer.bias_bits)
-        row, bits = [dot(row, column) for column in layer.columns], bits + layer.bits
+        row, bits = layer.pulled(row), bits + layer.bits
         if number:
             lower, upper, offset = lines[number - 1]
             total += floor(sum(r * t for r, t in zip(row, offset, strict=True) if r < 0), bits + GRID)
@@ -525,14 +833,20 @@ def known_on(network: list[CheckedLayer], box: Box, slopes: list[str]) -> Known:
     ends, error = box, [1] * len(box)  # an input below 2^-126 may be flushed
     for number, layer in enumerate(network):
         known.local.append(rounding(layer, ends, error))
-        if not layer.relu:
+        if number == len(network) - 1:
             break
-        whole = [-(-dot(row, error) >> layer.bits) + e for row, e in zip(layer.sizes, known.local[-1], strict=True)]
+        whole = [-(-along(row, error) >> layer.bits) + e for row, e in zip(layer.sizes, known.local[-1], strict=True)]
         ends = [interval(layer, row, b, ends) for row, b in zip(layer.W, layer.bias, strict=True)]
-        ends = [nearer(network, known.lines, box, j, z, number) for j, z in enumerate(ends)]
-        known.lines.append(relaxed(ends, slopes[number]))
-        known.passed.append([(low - e > 0, high + e >= 0) for (low, high), e in zip(ends, whole, strict=True)])
-        ends = [(max(low, 0), max(high, 0)) for low, high in ends]
+        ends = [
+            nearer(network, known.lines, box, j, z, number) if layer.relu[j] else z for j, z in enumerate(ends)
+        ]  # fmt: skip
+        known.lines.append(relaxed(ends, slopes[number], layer.relu))
+        known.passed.append([
+            (low - e > 0 or not relu, high + e >= 0 or not relu)
+            for (low, high), e, relu in zip(ends, whole, layer.relu, strict=True)
+        ])  # fmt: skip
+        ends = [(max(low, 0), max(high, 0)) if relu else (low, high)
+                for (low, high), relu in zip(ends, layer.relu, strict=True)]  # fmt: skip
         error = [e + 1 if some else 0 for e, (_, some) in zip(whole, known.passed[-1], strict=True)]
     return known
 
@@ -581,7 +895,7 @@ def nearer(
     """The ends of one z of a layer, nearer where their signs differ."""
     low, high = ends
     if number and low < 0 < high:
-        unit = [0] * len(network[number].W)
+        unit = [0] * len(network[number].bias)
         unit[j] = 1
         low = max(low, least(network, lines, box, unit, number, {}))
         unit[j] = -1
@@ -591,44 +905,51 @@ def nearer(
 
 def rounding(layer: CheckedLayer, ends: Box, error: list[int]) -> list[int]:
     """For each z of a layer: by how much its roundings change it at most, in multiples of 2^-GRID."""
-    n = len(ends)
-    k = layer.terms + 6
     largest = [max(-low, high) + e for (low, high), e in zip(ends, error, strict=True)]
-    most = -(-max(largest, default=0) >> GRID) + int(layer.inner) + 1
+    reach = -(-max(largest, default=0) >> GRID) + 1
     roundings = []
-    for row, fixed, heaviest in zip(layer.sizes, layer.fixed, layer.heaviest, strict=True):
-        size = -(-dot(row, largest) >> layer.bits) + -(-fixed.numerator * 2**GRID // fixed.denominator)
-        lost = 2 * (4 + layer.added) * (n + 2) * (3 + int(heaviest) + most)  # in multiples of 2^-126
+    for row, fixed, heaviest, how in zip(layer.sizes, layer.fixed, layer.heaviest, layer.sums, strict=True):
+        if how is None:
+            roundings.append(0)
+            continue
+        k, most = how.terms + 6, reach + int(how.inner)
+        size = -(-along(row, largest) >> layer.bits) + -(-fixed.numerator * 2**GRID // fixed.denominator)
+        lost = 2 * (4 + how.added) * (how.products + 2) * (3 + int(heaviest) + most)  # in multiples of 2^-126
         roundings.append(-(-size * k // (2**24 - k)) + -(-lost >> 126 - GRID) + 1)
         if 2 * size >= LARGEST << GRID:
             raise Refused("a sum may overflow")
     return roundings
 
 
-def interval(layer: CheckedLayer, row: list[int], bias: int, ends: Box) -> tuple[int, int]:
+def interval(layer: CheckedLayer, row: WholeRow, bias: int, ends: Box) -> tuple[int, int]:
     """The range of one z by the ranges of its inputs."""
-    low = sum(w * (a if w >= 0 else b) for w, (a, b) in zip(row, ends, strict=True))
-    high = sum(w * (b if w >= 0 else a) for w, (a, b) in zip(row, ends, strict=True))
+    places, weights = row
+    pairs = list(zip(weights, ends if places is None else map(ends.__getitem__, places), strict=True))
+    low = sum(w * (a if w >= 0 else b) for w, (a, b) in pairs)
+    high = sum(w * (b if w >= 0 else a) for w, (a, b) in pairs)
     return (
         floor(low, layer.bits + GRID) + floor(bias, layer.bias_bits),
         ceiling(high, layer.bits + GRID) + ceiling(bias, layer.bias_bits),
     )
 
 
-def relaxed(ends: Box, digits: str) -> Lines:
-    """For each neuron the slope below, the slope above (over 2^SLOPE) and the offset above (over 2^GRID)."""
-    if not isinstance(digits, str) or not re.fullmatch("[0-8]*", digits) or len(digits) != len(ends):
-        raise Refused(f"a layer of {len(ends)} neurons has the slopes {digits!r}")
+def relaxed(ends: Box, digits: str, relu: list[bool]) -> Lines:
+    """For each z the slope below, the slope above (over 2^SLOPE) and the offset above (over 2^GRID)."""
+    if not isinstance(digits, str) or not re.fullmatch("[0-8]*", digits) or len(digits) != sum(relu):
+        raise Refused(f"a layer of {sum(relu)} neurons has the slopes {digits!r}")
     one, lower, upper, offset = 1 << SLOPE, [], [], []
-    for (low, high), digit in zip(ends, digits, strict=True):
-        slope, above = int(digit) << SLOPE - 3, min(one, high * one // max(high - low, 1) + 1)
-        if low >= 0:
-            slope = above = one
-        elif high <= 0:
-            slope = above = 0
+    remaining = iter(digits)
+    for (low, high), bends in zip(ends, relu, strict=True):
+        slope, above = one, one
+        if bends:
+            slope, above = int(next(remaining)) << SLOPE - 3, min(one, high * one // max(high - low, 1) + 1)
+            if low >= 0:
+                slope = above = one
+            elif high <= 0:
+                slope = above = 0
         lower.append(slope)
         upper.append(above)
-        offset.append(max(0, -(above * low >> SLOPE), -(above * high - (high << SLOPE) >> SLOPE)))
+        offset.append(max(0, -(above * low >> SLOPE), -(above * high - (high << SLOPE) >> SLOPE)) if bends else 0)
     return lower, upper, offset
 
 
@@ -641,7 +962,7 @@ def row_excluded(
     multipliers: Multipliers,
 ) -> bool:
     """Whether a row over the outputs stays above its bound in every implementation."""
-    outputs = len(network[-1].W)
+    outputs = len(network[-1].bias)
     if any(index >= outputs for index in row):
         raise Refused(f"the property names Y_{max(row)}; the model has {outputs} outputs")
     scale = prod(c.denominator for c in row.values())
@@ -659,11 +980,7 @@ def row_error(network: list[CheckedLayer], known: Known, row: list[int]) -> int:
         layer = network[number]
         reach = [max(-a, b) for a, b in zip(low, high, strict=True)]
         error += -(-dot(reach, known.local[number]) >> bits)
-        ends = [
-            (sum(w * (a if w >= 0 else b) for w, a, b in zip(column, low, high, strict=True)),
-             sum(w * (b if w >= 0 else a) for w, a, b in zip(column, low, high, strict=True)))
-            for column in layer.columns
-        ]  # fmt: skip
+        ends = layer.pulled_ends(low, high)
         bits += layer.bits
         some = [True] * len(ends)
         if number:
@@ -713,7 +1030,7 @@ def leaves_of(network: list[CheckedLayer], box: Box, tree: Any, sets: list[Atoms
             number, j = node["neuron"]
             if type(number) is not int or type(j) is not int or not 0 <= number < len(network) - 1:
                 raise Refused(f"a part is divided by the neuron {node['neuron']!r}")
-            if not 0 <= j < len(network[number].W) or (number, j) in signs:
+            if not 0 <= j < len(network[number].relu) or not network[number].relu[j] or (number, j) in signs:
                 raise Refused(f"a part is divided by the neuron {node['neuron']!r}, which is none, or once more")
             pending.append((part, node["above"], known, signs | {(number, j): 1}))
             pending.append((part, node["below"], known, signs | {(number, j): -1}))

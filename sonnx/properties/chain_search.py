@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from math import nextafter
+from math import nextafter, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +13,10 @@ from sonnx.bounds.box import Box, Interval
 from sonnx.numerics.formats import Array
 from sonnx.properties.chains import Chain, Rows
 from sonnx.properties.search import Decision, Sets, Witness
-from sonnx.supervise.search import Frontier, PartState, search
+from sonnx.supervise.search import Frontier, PartState, SearchLimit, search
 
 BATCH = 64
-"""Parts that are bounded at once."""
+"""Parts that are bounded at once, where memory allows it."""
 TRIED_POINTS = 200
 """Points that look as if they violate the property, and are bounded."""
 USEFUL_CUT = 0.9
@@ -63,13 +63,13 @@ class ChainTask(NamedTuple):
     """A task about a chain of layers, and how an input that seems to violate the property is confirmed."""
 
     chain: Chain
-    name: str
-    shape: tuple[int, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+    """Of the inputs, in the order of the model."""
     low: Array
     high: Array
     sets: Sets
     confirmed: Callable[[Array], Witness | None]
-    """Of an input, flat."""
+    """Of the elements of all inputs."""
 
     @property
     def atoms(self) -> Array:
@@ -95,13 +95,13 @@ def open_parts(tree: Tree, low: Array, high: Array) -> list[ChainPart]:
 
 
 def decide_chain(
-    task: ChainTask, end: float, parts: Sequence[ChainPart], progress: Callable[[str], None] | None = None
+    task: ChainTask, limit: SearchLimit, parts: Sequence[ChainPart], progress: Callable[[str], None] | None = None
 ) -> Decision:
     """Decide a task on parts of its box, and complete their trees.
 
     Args:
         task: what is decided.
-        end: the time, as `monotonic` has it, after which no part is bounded.
+        limit: after which no part is bounded.
         parts: what is open; each leaf of their trees gets its slopes where the property is shown, or `open`, its stage.
         progress: called with the share of the box that is decided.
     """
@@ -112,7 +112,7 @@ def decide_chain(
     decision.shown = 1.0 + sum(part.less for part in parts)
     frontier = Frontier(problem, parts)
     search(
-        frontier, end, at_least=BATCH, every=BATCH,
+        frontier, limit, at_least=BATCH, every=BATCH,
         progress=lambda: None if progress is None else progress(
             f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(frontier.open)} open"
         ),
@@ -137,7 +137,7 @@ class _ChainProblem:
     def divide(self, parts: Iterable[ChainPart]) -> Iterator[tuple[ChainPart, Sequence[ChainPart]]]:
         """Bound parts; a violating input ends the search."""
         coming = iter(parts)
-        while batch := list(islice(coming, BATCH)):
+        while batch := list(islice(coming, min(BATCH, self.task.chain.boxes_at_once))):
             yield from self._divided(batch)
             if self.decision.witness is not None:
                 return
@@ -154,14 +154,15 @@ class _ChainProblem:
             if sets.excluded(every[place]):
                 decision.shown -= part.less
                 decision.margin = min(decision.margin, sets.least(every[place]))
-                part.tree["slopes"] = slope_digits(rows.slopes, place)
+                part.tree["slopes"] = slope_digits(chain, rows.slopes, place)
                 yield part, []
                 continue
             if self.tries and decision.witness is None and sets.occurs(outputs[place] - sets.low) is not None:
                 self.tries -= 1
                 decision.witness = self.task.confirmed(points[place])
             stage = int(sets.excluded(ideal[place]))
-            rest = _cut(part._replace(stage=stage), rows, place, every[place], sets)
+            digits = slope_digits(chain, rows.slopes, place)
+            rest = _cut(part._replace(stage=stage), rows, place, every[place], sets, digits)
             decision.shown += rest.less - part.less
             if stage and not _holds_at_centre(chain, rest, sets, atoms):
                 yield part, [rest._replace(stage=FINAL)]
@@ -182,12 +183,23 @@ def conclude(decision: Decision, rest: Sequence[ChainPart], task: ChainTask) -> 
 
 
 def _box(part: ChainPart, task: ChainTask) -> Box:
-    return {task.name: Interval(part.low.reshape(task.shape), part.high.reshape(task.shape))}
+    low, high = (input_arrays(ends, task.shapes) for ends in (part.low, part.high))
+    return {name: Interval(low[name], high[name]) for name in low}
 
 
-def slope_digits(slopes: Sequence[Array], place: int) -> list[str]:
-    """The slopes below each layer on a part, as a certificate has them."""
-    return ["".join(_digit(each) for each in layer[place]) for layer in slopes]
+def input_arrays(elements: Array, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+    """The arrays of inputs whose elements follow each other."""
+    ends = np.cumsum([prod(shape) for shape in shapes.values()])[:-1]
+    parts = np.split(elements, ends)
+    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def slope_digits(chain: Chain, slopes: Sequence[Array], place: int) -> list[str]:
+    """The slopes below the Relus of each layer on a part, as a certificate has them."""
+    return [
+        "".join(_digit(each) for each in layer[place][known.relu])
+        for layer, known in zip(slopes, chain.layers, strict=False)  # the last layer has no Relu
+    ]  # fmt: skip
 
 
 def _digit(slope: float) -> str:
@@ -219,7 +231,9 @@ def _holds_at_centre(chain: Chain, part: ChainPart, sets: Sets, atoms: Array) ->
     return sets.excluded(margins_of(chain.rows(centre, centre, atoms), sets)[1][0])
 
 
-def _cut(part: ChainPart, rows: Rows, place: int, every: Array, sets: Sets) -> ChainPart:
+def _cut(
+    part: ChainPart, rows: Rows, place: int, every: Array, sets: Sets, digits: list[str]
+) -> ChainPart:  # fmt: skip
     """What is left of a part without the slabs at its ends on which its rows exclude all sets.
 
     A row is at least `every + sum of influence * distance from the corner where it is least`; so along one input it is
@@ -237,7 +251,7 @@ def _cut(part: ChainPart, rows: Rows, place: int, every: Array, sets: Sets) -> C
     from_low, from_high = (
         np.max([np.min(array[some], axis=0) for some in sets.sets], axis=0) for array in (upward, downward)
     )
-    tree, less, digits = part.tree, part.less, slope_digits(rows.slopes, place)
+    tree, less = part.tree, part.less
     for axis in np.flatnonzero(np.minimum(from_low, from_high) < USEFUL_CUT):
         cuts = (
             (from_low[axis], part.low[axis] + from_low[axis] * width[axis], high, ("below", "above")),

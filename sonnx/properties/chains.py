@@ -1,4 +1,4 @@
-"""Bounds of rows over the outputs of chains of affine operators and Relu, for many boxes at once.
+"""Bounds of rows over the outputs of chains of affine layers and Relu, for many boxes at once.
 
 The relaxation is that of `certificate_checker`, which states it and checks it in exact integers; here it is computed in
 float64 for a batch of boxes, and each result is moved outward by a bound of what float64 rounds:  a row R over a layer
@@ -21,6 +21,11 @@ UNIT = 2.0**-52
 """Twice the relative error of a float64 operation."""
 TINY = 1e-290
 """More than what underflows in a part."""
+
+AT_ONCE = 2048
+"""Neurons that are bounded at once."""
+MOST_NUMBERS = 1 << 25
+"""Numbers of the rows over a layer for a batch of boxes."""
 
 
 class Rows(NamedTuple):
@@ -57,8 +62,11 @@ class Chain:
         self.layers: Sequence[ChainLayer] = chain_layers(model)
         self.W = [layer.W for layer in self.layers]
         self.b = [layer.bias for layer in self.layers]
+        self.absolute = [layer.sizes for layer in self.layers]
         self.sizes = [layer.constant_sizes * (1 + 8 * UNIT) for layer in self.layers]
         self.gammas = [(sum(W.shape) + 16) * UNIT for W in self.W]
+        widest = max(max(W.shape) for W in self.W)
+        self.boxes_at_once = max(1, MOST_NUMBERS // (2 * min(AT_ONCE, widest) * widest))
 
     @property
     def inputs(self) -> int:
@@ -75,8 +83,7 @@ class Chain:
         values = points
         for place, (W, b) in enumerate(zip(self.W, self.b, strict=True)):
             values = values @ W.T + b
-            if place < len(self.W) - 1:
-                values = np.maximum(values, 0.0)
+            values = np.where(self.layers[place].relu, np.maximum(values, 0.0), values)
         return values
 
     def rows(self, low: Array, high: Array, rows: Array) -> Rows:
@@ -121,55 +128,73 @@ class BatchBounds:
 
     def bound_layer(self, number: int) -> None:
         """The bounds, lines and errors of the neurons of a layer."""
-        b = self.chain.b[number]
+        relu = self.chain.layers[number].relu
         whole = self.roundings(number)
-        unit = np.eye(len(b))
-        both, _, _ = self.least(
-            np.broadcast_to(np.concatenate([unit, -unit]), (len(self.low), 2 * len(b), len(b))), number
-        )
-        low, high = self._nearer(number, both[:, : len(b)], -both[:, len(b) :])
-        unsure = (low < 0) & (high > 0)
+        low, high = self._intervals(number)
+        unsure = (low < 0) & (high > 0) & relu
+        if number and unsure.any():
+            # As the checker takes them: by intervals alone where these decide the sign.
+            near = self._nearer(number, np.flatnonzero(unsure.any(axis=0)))
+            low, high = (
+                np.where(unsure, pick(end, other), end)
+                for end, other, pick in zip((low, high), near, (np.maximum, np.minimum), strict=True)
+            )
+        unsure = (low < 0) & (high > 0) & relu
         width = np.where(unsure, high - low, 1.0)
-        above = np.where(unsure, np.minimum(1.0, high / width * (1 + 4 * UNIT)), (low >= 0) * 1.0)
+        on = ((low >= 0) | ~relu) * 1.0
+        above = np.where(unsure, np.minimum(1.0, high / width * (1 + 4 * UNIT)), on)
         offset = np.maximum(-above * low, high - above * high) * (1 + 4 * UNIT) + TINY
-        self.slopes.append(np.where(unsure, (high > -low) * 1.0, (low >= 0) * 1.0))
+        self.slopes.append(np.where(unsure, (high > -low) * 1.0, on))
         self.above.append(above)
         self.offset.append(np.where(unsure, offset, 0.0))
-        self.passes.append(low - whole > 0)
-        self.some.append(high + whole >= 0)
+        self.passes.append((low - whole > 0) | ~relu)
+        self.some.append((high + whole >= 0) | ~relu)
         self.most.append(np.maximum(np.abs(low), np.abs(high)))
-        self.ends = np.maximum(low, 0.0), np.maximum(high, 0.0)
-        self.reach.append(self.ends[1])
+        self.ends = np.where(relu, np.maximum(low, 0.0), low), np.where(relu, np.maximum(high, 0.0), high)
+        self.reach.append(np.maximum(*map(np.abs, self.ends)))
         self.errors.append(np.where(self.some[-1], whole + TINY_INPUT, 0.0))
 
-    def _nearer(self, number: int, low: Array, high: Array) -> tuple[Array, Array]:
-        """Ends of a layer's neurons as the checker takes them: by intervals alone where these decide the sign."""
+    def _nearer(self, number: int, neurons: Array) -> tuple[Array, Array]:
+        """Ends of all neurons of a layer by rows of some neurons; infinite for the others."""
+        boxes, n = len(self.low), len(self.chain.b[number])
+        ends = [np.full((boxes, n), end) for end in (-np.inf, np.inf)]
+        for first in range(0, len(neurons), AT_ONCE):
+            some = neurons[first : first + AT_ONCE]
+            unit = np.zeros((len(some), n))
+            unit[np.arange(len(some)), some] = 1.0
+            rows = np.concatenate([unit, -unit])
+            both, _, _ = self.least(np.broadcast_to(rows, (boxes, *rows.shape)), number)
+            ends[0][:, some], ends[1][:, some] = both[:, : len(some)], -both[:, len(some) :]
+        return ends[0], ends[1]
+
+    def _intervals(self, number: int) -> tuple[Array, Array]:
+        """Ends of the neurons of a layer by those of its inputs."""
         W, b = self.chain.W[number], self.chain.b[number]
         positive, negative = np.maximum(W, 0.0).T, np.minimum(W, 0.0).T
         slack = 2 * self.chain.gammas[number] * (np.maximum(*map(np.abs, self.ends)) @ np.abs(W).T + np.abs(b)) + TINY
         least = self.ends[0] @ positive + self.ends[1] @ negative + b - slack
         most = self.ends[1] @ positive + self.ends[0] @ negative + b + slack
-        unsure = (least < 0) & (most > 0)
-        return np.where(unsure, np.maximum(low, least), least), np.where(unsure, np.minimum(high, most), most)
+        return least, most
 
     def sizes(self, number: int) -> Array:
         """About the sums of the absolute values of the terms of the neurons of a layer, in any implementation."""
         reach = self.reach[number] + self.errors[number]
-        return np.asarray(reach @ np.abs(self.chain.W[number]).T + self.chain.sizes[number])
+        return np.asarray(reach @ self.chain.absolute[number].T + self.chain.sizes[number])
 
     def roundings(self, number: int) -> Array:
         """The errors of the neurons of a layer before their Relu; what their own roundings add is kept."""
         chain, layer = self.chain, self.chain.layers[number]
-        W, n = np.abs(chain.W[number]), chain.W[number].shape[1]
+        W = chain.absolute[number]
         before = self.errors[number]
         reach = self.reach[number] + before
-        k = layer.terms + 6
+        k = layer.terms + 6.0
+        is_rounded = layer.terms > 0
         size = self.sizes(number)
         with np.errstate(over="ignore"):
-            overflows = (size >= 2.0**126).any(axis=1, keepdims=True)
+            overflows = ((size >= 2.0**126) & is_rounded).any(axis=1, keepdims=True)
         most = reach.max(axis=1, keepdims=True) + layer.largest_inner + 2
-        lost = 2 * (4 + layer.additions) * (n + 2) * (3 + W.max(initial=0.0) + most) * 2.0**-126
-        local = (size * (k / (2.0**24 - k)) + lost) * (1 + 2 * chain.gammas[number])
+        lost = 2.0 * (4 + layer.additions) * (layer.products + 2) * (3 + W.max(initial=0.0) + most) * 2.0**-126
+        local = np.where(is_rounded, (size * (k / (2.0**24 - k)) + lost) * (1 + 2 * chain.gammas[number]), 0.0)
         self.local.append(np.where(overflows, np.inf, local))
         return np.asarray((before @ W.T + self.local[-1]) * (1 + 2 * chain.gammas[number]))
 

@@ -24,8 +24,17 @@ class VerifyOptions(ModelOptions, frozen=True, kw_only=True):
     ] = False
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     search: Annotated[
-        float, Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=positive)
-    ] = 60.0
+        float | None,
+        Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=positive),
+    ] = None
+    parts: Annotated[
+        int | None,
+        Argument(
+            "analyse at most N parts of each box: the answer does not depend on the time, unless --search ends it",
+            "N",
+            read=amount("parts"),
+        ),
+    ] = None
     jobs: Annotated[
         int | None,
         Argument("processes that analyse the box (default: this one)", "N", read=amount("processes")),

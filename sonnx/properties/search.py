@@ -23,7 +23,7 @@ from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.properties.property import Task, float_above, float_below, rows_of
-from sonnx.supervise.search import Frontier, PartState, search
+from sonnx.supervise.search import Frontier, PartState, SearchLimit, search
 
 STEPS = 12
 """Points that are tried from the centre of a part."""
@@ -120,7 +120,7 @@ class Decision:
 
 
 def decide_by_boxes(
-    analyser: Analyser, output: str, elements: Mapping[str, str], task: Task, end: float,
+    analyser: Analyser, output: str, elements: Mapping[str, str], task: Task, limit: SearchLimit,
     progress: Callable[[str], None] | None = None,
 ) -> Decision:  # fmt: skip
     """Decide a task.
@@ -130,7 +130,7 @@ def decide_by_boxes(
         output: the name of the output.
         elements: the element type of each input.
         task: the box and the unsafe sets.
-        end: the time, as `monotonic` has it, after which no part is analysed.
+        limit: after which no part is analysed.
         progress: called with the share of the box that is decided.
 
     Raises:
@@ -142,7 +142,7 @@ def decide_by_boxes(
     frontier = Frontier(problem, problem.undecided(task.box, 1.0, value))
     if decision.witness is None:
         search(
-            frontier, end, every=8,
+            frontier, limit, every=8,
             progress=lambda: None if progress is None else progress(
                 f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(frontier.open)} open"
             ),

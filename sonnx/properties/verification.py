@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from math import inf, isfinite
 from pathlib import Path
-from time import monotonic
 
 import numpy as np
 
@@ -29,8 +29,9 @@ from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
 from sonnx.properties.certificate_checker import CLAIM, FORMAT, ROUNDED_CLAIM
 from sonnx.properties.chain_layers import NotAChain
-from sonnx.properties.chain_search import ChainTask, Tree
+from sonnx.properties.chain_search import ChainTask, Tree, input_arrays
 from sonnx.properties.chains import Chain
+from sonnx.properties.joined_outputs import with_one_output
 from sonnx.properties.options import VerifyOptions
 from sonnx.properties.property import Property, Task, elements_of, output_of
 from sonnx.properties.requirements import largest_element, property_of_toml, robustness
@@ -39,9 +40,12 @@ from sonnx.properties.rounds import Elsewhere, KeptParts, decide_in_rounds
 from sonnx.properties.search import Decision, Sets, Witness, decide_by_boxes, numbers_at, occurring_set, parts_of
 from sonnx.properties.vnnlib import property_of_vnnlib
 from sonnx.supervise.identity import tool_identity, value_hash
+from sonnx.supervise.search import SearchLimit
 
 MAX_BYTES = 1 << 28
 """Of a property file."""
+SEARCH_SECONDS = 60.0
+"""The time of a search for which neither a time nor a number of parts is stated."""
 MAX_LISTED_SETS = 8
 """Sets of outputs of a box that a result lists."""
 
@@ -71,12 +75,13 @@ def verify_model(
     _require_options(source, options)
     hypotheses = hypotheses_named(options.hypotheses)
     require_arrays(model)
-    analyser = Analyser(model, hypotheses, folder, options.edition, conforming=not options.unchecked)
-    output = output_of(model)
+    asked = with_one_output(model)
+    analyser = Analyser(asked, hypotheses, folder, options.edition, conforming=not options.unchecked)
+    output = output_of(asked)
     inputs, outputs = sum(map(elements_of, required_inputs(model))), elements_of(output)
     if not options.unchecked:
         check_conforming(model, analyser.active, name, folder)
-    about, content = _property(model, folder, source, options)
+    about, content = _property(asked, folder, source, options)
     elements = {value.name: value.type.element or "" for value in required_inputs(model)}
     chain, why = _chain(model, inputs, outputs)
     for option, refused in (("certificate", "no certificate can be written of this model"),
@@ -94,24 +99,23 @@ def verify_model(
             "set of hypotheses": value_hash(repr(hypotheses)), "set of options": value_hash(options.edition),
             **tool_identity(("numpy",)),
         })  # fmt: skip
-    end = monotonic() + options.search
+    limit = _limit(options)
     answers: list[TaskAnswer] = []
     trees: list[Tree] = []
     witness: dict[str, Array] = {}
     violated = ""
     for number, task in enumerate(about.tasks):
-        share = end - monotonic()
-        until = monotonic() + max(0.0, share) / (len(about.tasks) - number)
+        share = SearchLimit.after(limit.seconds / (len(about.tasks) - number), limit.parts)
         if not task.unsafe:
             decision = Decision(shown=1.0)  # no output is unsafe
             trees.append({})
         elif chain is not None:
             on_chain = _chain_task(chain, analyser, output, elements, task)
             away = None if elsewhere is None else elsewhere(task)
-            decision, tree = decide_in_rounds(on_chain, number, until, kept, away, options.progress)
+            decision, tree = decide_in_rounds(on_chain, number, share, kept, away, options.progress)
             trees.append(tree)
         else:
-            decision = decide_by_boxes(analyser, output.name, elements, task, until, options.progress)
+            decision = decide_by_boxes(analyser, output.name, elements, task, share, options.progress)
         answers.append(_answer(decision, task))
         if decision.witness is not None:
             witness = dict(decision.witness.point)
@@ -130,6 +134,24 @@ def verify_model(
     )  # fmt: skip
 
 
+def _limit(options: VerifyOptions) -> SearchLimit:
+    """Where the search for each box ends.
+
+    Raises:
+        UsageError: parts are to be counted where several processes or runs analyse them.
+    """
+    if options.parts is not None:
+        for option in ("jobs", "cluster", "resume"):
+            if getattr(options, option) is not None:
+                raise UsageError(f"--parts counts the parts of one run in one process; leave out --{option}")
+    return SearchLimit.after(_seconds(options), options.parts)
+
+
+def _seconds(options: VerifyOptions) -> float:
+    """How long the search may take; a number of parts alone sets no time."""
+    return options.search or (SEARCH_SECONDS if options.parts is None else inf)
+
+
 def _conditions(
     options: VerifyOptions, data: bytes, content: bytes | None, answers: Sequence[TaskAnswer]
 ) -> Conditions:
@@ -140,7 +162,12 @@ def _conditions(
     if options.robust is not None:
         digests["input of --robust"] = sha256(options.robust)
     is_open = any(answer.answer in (PropertyAnswer.OPEN, PropertyAnswer.IDEAL) for answer in answers)
-    budgets = (f"--search {options.search:g} s",) if is_open else ()
+    seconds = _seconds(options)
+    limits = (
+        *((f"--search {seconds:g} s",) if isfinite(seconds) else ()),
+        *((f"--parts {options.parts}",) if options.parts is not None else ()),
+    )
+    budgets = limits if is_open else ()
     return Conditions.of(options, digests=digests, budgets=budgets)
 
 
@@ -173,16 +200,17 @@ def _chain_task(
     chain: Chain, analyser: Analyser, output: ValueInfo, elements: Mapping[str, str], task: Task
 ) -> ChainTask:  # fmt: skip
     """The task for the search, with an analyser that bounds inputs which seem to violate the property."""
-    [(name, whole)] = task.box.items()
+    shapes = {value.name: np.shape(task.box[value.name].low) for value in required_inputs(analyser.model)}
     sets = Sets(task, [extent for extent in output.type.shape or () if isinstance(extent, int)])
 
     def confirmed(point: Array) -> Witness | None:
-        near = numbers_at({name: point.reshape(np.shape(whole.low))}, {name: whole}, elements)
+        near = numbers_at(input_arrays(point, shapes), task.box, elements)
         unsafe = None if near is None else occurring_set(analyser, output.name, sets, near)
         return None if unsafe is None or near is None else Witness(near, unsafe)
 
-    low, high = np.ravel(whole.low), np.ravel(whole.high)
-    return ChainTask(chain, name, np.shape(whole.low), low, high, sets, confirmed)
+    low = np.concatenate([np.ravel(task.box[name].low) for name in shapes])
+    high = np.concatenate([np.ravel(task.box[name].high) for name in shapes])
+    return ChainTask(chain, shapes, low, high, sets, confirmed)
 
 
 def certificate_of(

@@ -289,7 +289,7 @@ def _facts(result: Equivalence) -> Iterator[tuple[str, str]]:
     if result.same_content:
         yield "files", "both have the same bytes"
     if result.binding:
-        yield "sizes", "chosen by the tool: the answer says nothing of others; --bind and --input-shape state yours"
+        yield "sizes", "chosen by the tool: the answer says nothing about others; --bind and --input-shape state yours"
     yield from result.conditions.facts()
     for output in result.outputs:
         if output.difference is not None:

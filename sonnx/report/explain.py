@@ -135,9 +135,7 @@ def explanation_in(name: str, edition: str | None, model_version: int | None) ->
             if each.rule.slug == rule.slug
         )
     else:
-        raise UsageError(
-            f"an edition and a version choose the condition of a rule, and {name!r} is the name of no rule"
-        )
+        raise UsageError(f"an edition and a version choose the condition of a rule, and no rule has the name {name!r}")
     if not found:
         raise UsageError(f"{name!r} names no rule that is in force in {words}")
     rules = () if subject.operator else tuple(each.rule for each in found)

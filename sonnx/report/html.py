@@ -309,7 +309,7 @@ def _clean(report: Report) -> str:
 
 
 def _checked(report: Report) -> Iterator[tuple[str, ...]]:
-    """What was checked: each operator, and what is no operator, with its rules, their results and sources."""
+    """What was checked: operators, then the rest, with the rules of each, their results and sources."""
     groups: dict[str, list[str]] = {}
     for slug in dict.fromkeys(count.rule for count in report.counts):
         operator, dot, _ = slug.rpartition(".")

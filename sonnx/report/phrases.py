@@ -189,7 +189,7 @@ def rule_page(docs: str, rule: str) -> str:
 
 
 GENERAL_RULES = "rules/general"
-"""The page of the rules that belong to no operator."""
+"""The page of the rules that do not belong to an operator."""
 
 
 def rule_page_name(rule: str) -> str:

@@ -65,7 +65,7 @@ def _results(document: Document) -> Iterator[dict[str, Any]]:
     for section in document.sections:
         uri = _uri(section.file)
         for case in (*section.cases, *section.gone):
-            if case.standing in STANDINGS and case.criterion in index:  # a rule that is no more has no alerts
+            if case.standing in STANDINGS and case.criterion in index:  # a rule that was removed has no alerts
                 where = case.where or Where(case.name, "model")
                 print_of = _fingerprint(case, where)
                 seen[section.file, print_of] += 1

@@ -95,7 +95,7 @@ class _Locals(ast.NodeTransformer):
 
 
 def _built_ins() -> str:
-    """The built-in functions: first those on numbers alone, which need nothing of the prelude."""
+    """The built-in functions: first those on numbers alone, which do not need the prelude."""
     unknown = "".join(f"  constant {name} : {kind}\n" for kind, name in UNKNOWN.items())
     texts = {name: function_text(function) for name, function in built_ins().items()}
     alone = [name for name, function in built_ins().items() if not function.built_ins and _plain(function)]

@@ -31,7 +31,7 @@ def with_fixed_inputs(model: Model, given: Collection[str]) -> tuple[Model, tupl
     constants, applied = [], []
     for name, text in numbers.items():
         if name not in known:
-            raise UsageError(f"--input names {quote(name)}, which is no input{did_you_mean(name, list(known))}")
+            raise UsageError(f"--input names {quote(name)}, which is not an input{did_you_mean(name, list(known))}")
         value = model.graph.inputs[known[name]]
         constants.append(constant_tensors.from_array(name, _array(value, text)))
         where = Where(f"graph/input[{known[name]}]", "value", name)

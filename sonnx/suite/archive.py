@@ -246,9 +246,9 @@ def read_suite(folder: Path) -> Suite:
         data = json.decode(whole_bytes(path, MAX_ARCHIVE))
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             written = data.get("format") if isinstance(data, dict) else None
-            other = f"of format {written}" if isinstance(written, int) else "of no format"
+            stated = f"has format {written}" if isinstance(written, int) else "states no format"
             raise BadInput(
-                f"{quote(str(path))} is {other}, and this version of sonnx reads format {FORMAT}; make the suite again"
+                f"{quote(str(path))} {stated}, and this version of sonnx reads format {FORMAT}; make the suite again"
             )
         return json.decode(json.encode({**data, "folder": str(folder)}), type=Suite)
 

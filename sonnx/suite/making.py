@@ -77,6 +77,8 @@ def make_suite(folder: Path, options: MakeOptions, make: MakeOperators = make_op
 def _require_empty(folder: Path, options: MakeOptions) -> None:
     if options.resume and (folder / "suite.json").is_file():
         raise UsageError(f"{quote(str(folder))} has no {JOURNAL}: no run that was interrupted made it")
+    if (folder / JOURNAL).is_file():
+        raise UsageError(f"{quote(str(folder))} has a suite that is not finished: --resume completes it")
     require_empty(folder, "older suite")
 
 

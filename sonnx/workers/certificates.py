@@ -29,8 +29,8 @@ __all__ = [
     "CertifiedQuestion", "answer", "certified_questions", "prepare", "questions_of_model", "require_usable", "summary",
     "write_certificates", "write_questions", "write_theorem_questions",
 ]  # fmt: skip
-TIMEOUT = 120.0
-"""Seconds for one proof, if the caller states none."""
+TIMEOUT = 20.0
+"""Seconds for one proof, if the caller states none; most proofs take less than one."""
 MEMORY = 8192
 """Megabytes for one proof: the solver keeps all of it in memory."""
 
@@ -43,7 +43,7 @@ def write_certificates(
     place: WorkPlace = HERE,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Mapping[str, Any]:
-    """Write every question, its proof if there is one, and the manifest last; after an interrupt the rest has none.
+    """Write every question, each proof when it is there, and the manifest last; after an interrupt the rest has none.
 
     Args:
         certified: the questions, with different names.
@@ -60,26 +60,24 @@ def write_certificates(
     """
     require_usable(folder)
     make_folder(folder)
-    to_prove = {
-        certified_question.name: certified_question
-        for certified_question in certified
-        if certified_question.expected == "proved"
-    }
-    work = Work("sonnx.workers.certificates", "proved", ("cvc5",), place.bounds(TIMEOUT, MEMORY))
-    tasks = [
-        WorkerTask(name, {"name": name, "text": certified_question.text})
-        for name, certified_question in to_prove.items()
-    ]
-    answers, _ = answers_to(tasks, work, place, progress=progress)
-    certificates = {name: _decoded(answer) for name, answer in answers.items()}
+    certificates = {question.name: Certificate("", 0, "a counterexample is expected") for question in certified}
     for question in certified:
         write_whole(folder / f"{question.name}.smt2", question.text)
-        certificate_of_it = certificates.setdefault(question.name, Certificate("", 0, "a counterexample is expected"))
-        if certificate_of_it.proof:
-            write_whole(folder / f"{question.name}.cpc", certificate_of_it.proof)
-    document = manifest(
-        [(certified_question, certificates[certified_question.name]) for certified_question in certified]
-    )
+
+    def keep(task: WorkerTask, answer: Answer) -> None:
+        certificates[task.name] = _decoded(answer)
+        if certificates[task.name].proof:
+            write_whole(folder / f"{task.name}.cpc", certificates[task.name].proof)
+
+    work = Work("sonnx.workers.certificates", "proved", ("cvc5",), place.bounds(TIMEOUT, MEMORY))
+    tasks = [
+        WorkerTask(question.name, {"name": question.name, "text": question.text})
+        for question in certified
+        if question.expected == "proved"
+    ]
+    answers, _ = answers_to(tasks, work, place, keep=keep, progress=progress)
+    certificates |= {name: _decoded(answer) for name, answer in answers.items() if "why" in answer}
+    document = manifest([(question, certificates[question.name]) for question in certified])
     write_whole(folder / MANIFEST, as_text(document))
     return document
 

@@ -28,6 +28,7 @@ def answers_to(
     place: WorkPlace,
     *,
     kept: KeptAnswers | None = None,
+    keep: Callable[[WorkerTask, Answer], None] = lambda *_: None,
     prepare: Callable[[Iterable[WorkerTask]], Iterable[WorkerTask]] = iter,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, Answer], bool]:
@@ -38,6 +39,7 @@ def answers_to(
         work: what is done for each.
         place: where.
         kept: has answers of earlier runs, and keeps new ones.
+        keep: called with each new answer.
         prepare: completes tasks before they are submitted.
         progress: called after each answer.
 
@@ -55,6 +57,7 @@ def answers_to(
                 answers[task.name] = answer  # first, so that an interrupt during the next line does not lose it
                 if kept is not None:
                     kept.keep(task, answer)
+                keep(task, answer)
                 words[word(answer)] += 1
                 done = counted(len(answers), len(tasks), words)
                 progress(f"{done}  {task.name[-50:]}")

@@ -144,7 +144,7 @@ def test_a_decision_follows_the_difference_of_two_outputs() -> None:
 
 
 def test_whole_numbers_in_a_box_have_no_reference() -> None:
-    """The centre of 0 and 1 is no whole number: the bounds are those without a reference."""
+    """The centre of 0 and 1 is not a whole number: the bounds are those without a reference."""
     text = f"{HEAD}(int32[2] x) => (float[2] y) {{ c = Cast<to = 1>(x) y = Tanh(c) }}"
     model = onnx.parser.parse_model(text)
     ready = read(model.SerializeToString())

@@ -66,7 +66,7 @@ def test_steps_inside_a_node_are_not_set_so_nothing_is_said() -> None:
 
 
 def test_forms_that_were_not_run_are_named() -> None:
-    """A Conv without kernel_shape is no form of the node tests that onnxruntime was run on."""
+    """A Conv without kernel_shape is not among the node tests that onnxruntime was run on."""
     model = SMALL["resnet"](0)
     named = sonnx.bound(model.SerializeToString(), {"x": centre_of(model)}, "onnxruntime-cpu", unchecked=True)
     assert any("Conv" in node for node in named.not_run)

@@ -69,7 +69,7 @@ def test_the_programs_of_the_formalization_are_built_from_these_files() -> None:
 
 @needs_program
 def test_the_program_on_names_that_may_be_misspelt(tmp_path: Path) -> None:
-    """The measure of difflib is defined in Coq: letters, capitals, characters beyond ASCII, bytes that are no text."""
+    """The measure of difflib is defined in Coq: letters, capitals, characters beyond ASCII, bytes that are not text."""
     chance = random.Random(5)
     known = ["alpha", "beta", "transA", "transB", "dilations", "kernel_shape", "strides", "auto_pad", "group", "pads"]
     paths = []

@@ -12,7 +12,7 @@ from onnx import helper
 import sonnx
 from sonnx.equivalence.fused import fused_operators
 from sonnx.equivalence.result import Answer
-from tests.equivalence import test_equivalence, test_quantization
+from tests.equivalence import test_attention, test_equivalence, test_quantization
 from tests.equivalence.test_unequal_models import EQUAL, Node, answer, model, value
 from tests.rewriter.test_stated_meanings import COMPARED
 
@@ -114,7 +114,8 @@ def test_every_fused_operator_is_compared_with_its_meaning() -> None:
     assert test_equivalence.test_gelu_as_a_pattern
     assert test_equivalence.test_layer_normalization_as_a_pattern
     assumed = {name for (_, name), operator in fused_operators().items() if not operator.axiom}
-    assert here | quantized | patterns | COMPARED >= assumed
+    transformers = {case.partition(",")[0] for case in (*test_attention.CASES, *test_attention.DOMAIN_OF_ONNX)}
+    assert here | quantized | patterns | COMPARED | transformers >= assumed
 
 
 def flattened(shape: list[int | str]) -> onnx.ModelProto:

@@ -248,3 +248,69 @@ def test_weights_alone_may_be_integers(name: str) -> None:
     assert compared(wide(M=weights), assembled([integers, *nodes], constants)).answer is expected
     far = assembled([integers, *nodes], constants)
     assert compared(wide(M=weights + spread), far).answer is Answer.UNDECIDED
+
+
+# ------------------------------------------------------------------ scales that are computed from the values
+
+
+def dynamic(*, product: str = "MatMulInteger", channel: bool = True, **changed: Any) -> tuple[ModelProto, ModelProto]:
+    """A product of floats, and one of integers whose scale DynamicQuantizeLinear computes."""
+    is_conv = product == "ConvInteger"
+    weights = WEIGHTS["W" if is_conv else "M"]
+    codes, scale = rounded(weights, (0 if is_conv else 1) if channel else None)
+    codes = codes.astype(np.int8)
+    given = {
+        "q": changed.get("codes", codes), "z": np.zeros((), np.int8),
+        "s": scale.astype(np.float32).reshape((-1, 1, 1) if is_conv and channel else scale.shape),
+        "size": WEIGHTS["size"], "rows": np.array([0, 3], np.int64), "w": weights,
+    }  # fmt: skip
+    node = helper.make_node
+    plain = [] if is_conv else [node("Reshape", ["x", "flat"], ["v"])]
+    value = "x" if is_conv else "v"
+    given["flat"] = np.array([2, 16], np.int64)
+    end = [node("Reshape", ["r", "size"], ["f"]), node("Slice", ["f", "first", "last", "axis"], ["y"])]
+    given |= {"first": np.array([0]), "last": np.array([3]), "axis": np.array([1])}
+    zero = changed.get("zero", "xz")
+    integers = [
+        node("DynamicQuantizeLinear", [value], ["xq", "xs", "xz"]),
+        node("DynamicQuantizeLinear", ["w"], ["wq", "wt", "oz"]),
+        node(product, ["xq", "q", zero, "z"], ["sum"]), node("Cast", ["sum"], ["c"], to=TensorProto.FLOAT),
+        node("Mul", [changed.get("scale", "xs"), "s"], ["t"]), node("Mul", ["c", "t"], ["r"]),
+    ]  # fmt: skip
+    floats = [node("Conv" if is_conv else "MatMul", [value, "w"], ["r"])]
+    return assembled([*plain, *floats, *end], given), assembled([*plain, *integers, *end], given)
+
+
+@pytest.mark.parametrize("channel", [False, True])
+@pytest.mark.parametrize("product", ["MatMulInteger", "ConvInteger"])
+def test_a_scale_that_is_computed_from_the_values(product: str, channel: bool) -> None:
+    pair = dynamic(product=product, channel=channel)
+    found = compared(*pair)
+    assert found.answer == Answer.NARROWED
+    listed = {(each.kind, each.format, each.quantum is None) for each in found.narrowings}
+    assert {("value", "uint8", True), ("constant", "int8", False)} <= listed
+    assert compared(*reversed(pair)).answer == Answer.NARROWED
+    bounded = compared(*pair, box=("x=[-1,1]",))
+    assert bounded.answer == Answer.NARROWED
+    assert bounded.largest_difference is None
+
+
+def test_other_scales_and_zero_points_are_no_such_narrowing() -> None:
+    """Those of another value, and a constant that no rounding gives."""
+    codes, _ = rounded(WEIGHTS["M"], 1)
+    for changed in ({"zero": "oz"}, {"scale": "wt"}, {"codes": (codes.astype(np.int8) ^ 2)}):
+        assert compared(*dynamic(**changed)).answer == Answer.UNDECIDED, changed
+
+
+def test_integers_that_are_pooled_between_integer_operators() -> None:
+    node, given = helper.make_node, {"s": np.float32(0.02), "z": np.int8(3), "t": np.float32(0.03)}
+    given |= {"size": WEIGHTS["size"], "first": np.array([0]), "last": np.array([3]), "axis": np.array([1])}
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    end = [node("Reshape", ["r", "size"], ["f"]), node("Slice", ["f", "first", "last", "axis"], ["y"])]
+    floats = assembled([node("MaxPool", ["x"], ["r"], **pool), *end], given)
+    for scale, answer in (("s", Answer.NARROWED), ("t", Answer.UNDECIDED)):
+        integers = [
+            node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("MaxPool", ["q"], ["p"], **pool),
+            node("DequantizeLinear", ["p", scale, "z"], ["r"]),
+        ]  # fmt: skip
+        assert compared(floats, assembled([*integers, *end], given)).answer == answer

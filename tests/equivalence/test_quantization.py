@@ -151,16 +151,17 @@ def test_integers_that_are_only_moved_come_back() -> None:
 STATED = {
     "QLinearAdd": ("Add", 2), "QLinearMul": ("Mul", 2), "QLinearSigmoid": ("Sigmoid", 1),
     "QLinearGlobalAveragePool": ("GlobalAveragePool", 1), "QLinearLeakyRelu": ("LeakyRelu", 1),
-    "QLinearSoftmax": ("Softmax", 1),
+    "QLinearSoftmax": ("Softmax", 1), "QLinearAveragePool": ("AveragePool", 1),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STATED)
 def test_integer_operators_of_onnxruntime(name: str) -> None:
     operator, operands = STATED[name]
-    first = between([helper.make_node(operator, ["f"] * operands, ["r"])], "r", 0.05)
+    window = {"kernel_shape": [2, 2]} if operator == "AveragePool" else {}
+    first = between([helper.make_node(operator, ["f"] * operands, ["r"], **window)], "r", 0.05)
     given = {"s": np.float32(0.02), "t": np.float32(0.05), "z": np.uint8(3)}
-    last_axis = {"axis": -1, "opset": 13} if operator == "Softmax" else {}
+    last_axis = {"axis": -1, "opset": 13} if operator == "Softmax" else window
     node = helper.make_node(name, ["x", "s", "z"] * operands + ["t", "z"], ["y"], domain="com.microsoft", **last_axis)
     second = model([node], given, inputs=BYTES, **{"com.microsoft": 1})
     found = compared(first, second)

@@ -21,11 +21,12 @@ from sonnx.cli.main import run
 from sonnx.model.reader import read
 from sonnx.properties import certificate_checker as checker
 from sonnx.properties.chain_layers import NotAChain
+from sonnx.properties.chain_search import slope_digits
 from sonnx.properties.chains import Chain
 from sonnx.properties.result import PropertyAnswer
 from tests.support.cases import each_case
 from tests.support.certificate_mutants import certified, changed_certificates, outcome, refitted
-from tests.support.layer_networks import computed, network, vnnlib
+from tests.support.layer_networks import computed, image_network, network, session_of, vnnlib
 
 PROGRAM = Path(checker.__file__)
 HEAD = '<ir_version: 9, opset_import: ["" : 13]> g '
@@ -142,6 +143,53 @@ def test_bounds_of_a_chain_contain_what_is_computed(seed: int) -> None:
             assert not checker.excluded(integers, known, box, [[(atom, Fraction(reached))]], [{}])
 
 
+@each_case("seed", range(10))
+def test_bounds_of_image_networks_contain_what_is_computed(seed: int) -> None:
+    """As above, for Conv, MaxPool, sums of two values and several outputs, against onnxruntime and exact values."""
+    draw = np.random.default_rng(200 + seed)
+    proto = image_network(draw, 5)
+    data = proto.SerializeToString()
+    chain, integers = Chain(read(data)), checker.layers(data)
+    session, shape = session_of(proto)
+    centre = draw.uniform(-1, 1, chain.inputs).astype("f4").astype(float)
+    low, high = (centre - 2.0**-5)[None], (centre + 2.0**-5)[None]
+    rows = draw.integers(-2, 3, (3, chain.outputs_count)).astype(float)
+    found = chain.rows(low, high, rows)
+    points = draw.uniform(low, high, (40, chain.inputs)).astype("f4")
+    points[:20] = np.where(draw.integers(2, size=(20, chain.inputs)) > 0, low, high)
+    exact = chain.outputs_at(points.astype(float))
+    floats = [np.concatenate([a.reshape(-1) for a in session.run(None, {"x": x.reshape(shape)})]) for x in points]
+    assert (found.least[0] <= (exact @ rows.T).min(axis=0) + 1e-12).all()
+    assert (np.abs((np.array(floats, float) - exact) @ rows.T).max(axis=0) <= found.error[0] + 1e-13).all()
+    model = sonnx.run(data, {"x": points[0].reshape(shape)}, unchecked=True)
+    ideal = np.concatenate([model[each.name].reshape(-1) for each in proto.graph.output])
+    assert np.allclose(ideal, exact[0], rtol=1e-5, atol=1e-5)
+    box = [(int(a * 2**checker.GRID), int(b * 2**checker.GRID)) for a, b in zip(low[0], high[0], strict=True)]
+    known = checker.known_on(integers, box, slope_digits(chain, found.slopes, 0))
+    for row, least, error in zip(rows, found.least[0], found.error[0], strict=True):
+        atom = {index: Fraction(c) for index, c in enumerate(row) if c}
+        below = Fraction(float(least - error)) - Fraction(1 + abs(float(least))) / 2**13
+        assert checker.excluded(integers, known, box, [[(atom, below)]], [{}])
+        assert not checker.excluded(integers, known, box, [[(atom, Fraction(float((exact @ row).min())))]], [{}])
+
+
+def test_a_side_of_what_has_no_relu_is_refused(tmp_path: Path) -> None:
+    """A value that goes on as it is may have both signs, and its lines do not bend."""
+    case = certified(3, tmp_path)
+    assert case is not None
+    model, text, certificate, _ = case
+    layers = checker.layers(model)
+    plain = [[k, j] for k, layer in enumerate(layers[:-1]) for j, relu in enumerate(layer.relu) if not relu]
+    assert plain
+    leaf = {"slopes": "above"}
+    tree = json.loads(certificate)["boxes"][0]
+    for neuron in (plain[0], plain[-1]):
+        split = {"lines": tree.get("lines", tree.get("slopes")), "neuron": neuron, "above": leaf, "below": leaf}
+        changed = json.dumps(json.loads(certificate) | {"boxes": [split]})
+        with pytest.raises(checker.Refused, match="which is none"):
+            checker.check(model, text.encode(), changed.encode())
+
+
 def test_roundings_of_long_sums_are_in_the_error() -> None:
     """A sum that loses its small terms in one order: the error is at least what that loses."""
     n = 400
@@ -179,8 +227,22 @@ REFUSED = [
     ),
     (f"{ROW} <float[1,2] c = {{1,2}}> {{ y = Sub(c, x) }}", "operator Sub with"),
     (f"{ROW} {{ y = Tanh(x) }}", "operator Tanh with"),
-    (f"{ROW} {{ y = Add(x, x) }}", "the model is not a chain"),
-    (f"{ROW} {{ a = Relu(x) b = Relu(x) y = Relu(b) }}", "the model is not a chain"),
+    (f"{ROW} <{SQUARE}> {{ a = Add(x, x) y = MatMul(a, w) }}", "a product follows a sum of two values"),
+    (f"{ROW} {{ a = Relu(x) b = Relu(x) y = Relu(b) }}", "its result is not read"),
+    (f"{ROW} {{ y = Relu(z) }}", "neither a constant nor a result"),
+    (
+        "(float[1,1,2,2] x) => (float[1,1,1,1] y) { y = MaxPool<kernel_shape = [2,2], ceil_mode = 1>(x) }",
+        "a window with these attributes",
+    ),
+    ("(float[1,1,2,2] x) => (float[1,1,1,1] y) { y = MaxPool<kernel_shape = [3,3]>(x) }", "a window does not fit"),
+    (
+        "(float[1,2,2,2] x) => (float[1,1,1,1] y) <float[1,1,1,1] w = {1}> { y = Conv(x, w) }",
+        "is applied to 2 channels in 1 groups",
+    ),
+    (
+        "(float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}, float[1,1] b = {1}> { y = Conv(x, w, b) }",
+        "a Conv of 1 channels adds numbers",
+    ),
     ("(double[1,2] x) => (double[1,2] y) { y = Relu(x) }", "the input is not of type float"),
     ("(float[1,2] x) => (float[2,1] y) <int64[2] s = {2,1}> { y = Reshape(x, s) }", "operator Reshape with"),
     ("(float[2,2] x) => (float[2,2] y) { y = Relu(x) }", "a row of elements is read"),

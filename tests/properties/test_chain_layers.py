@@ -1,4 +1,4 @@
-"""The two readings of a chain of layers agree: that of the search, and that of the program that checks certificates."""
+"""The two readings of a model as layers agree: that of the search, and that of the program that checks certificates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sonnx.model.reader import read
 from sonnx.properties import certificate_checker
 from sonnx.properties.chain_layers import ChainLayer, NotAChain, chain_layers
 from tests.support.cases import each_case
-from tests.support.layer_networks import network
+from tests.support.layer_networks import image_network, network
 
 STRUCTURE = {
     "Gemm": ("Gemm", ["h", "W", "b"], {}),
@@ -32,6 +32,7 @@ STRUCTURE = {
     "Add": ("Add", ["h", "b"], {}),
     "Add of one number": ("Add", ["one", "h"], {}),
     "Add of itself": ("Add", ["h", "h"], {}),
+    "Sub of itself": ("Sub", ["h", "h"], {}),
     "Add of a column": ("Add", ["h", "column"], {}),
     "Sub": ("Sub", ["h", "b"], {}),
     "Sub from a constant": ("Sub", ["b", "h"], {}),
@@ -47,7 +48,7 @@ STRUCTURE = {
     "Relu of another domain": ("Relu", ["h"], {"domain": "own"}),
     "Relu of the standard domain": ("Relu", ["h"], {"domain": "ai.onnx"}),
     "an infinite weight": ("Add", ["h", "infinite"], {}),
-    "a weight that is no number": ("MatMul", ["h", "nan"], {}),
+    "a weight that is NaN": ("MatMul", ["h", "nan"], {}),
     "weights of double": ("Add", ["h", "double"], {}),
 }
 """Nodes that read `h`, a row of 3 elements, by what is special of them."""
@@ -84,17 +85,27 @@ def readings(data: bytes) -> tuple[list[ChainLayer] | None, list[certificate_che
     return search, checker
 
 
+def full(layer: certificate_checker.CheckedLayer, row: certificate_checker.WholeRow) -> list[float]:
+    """A row of the checker with all its numbers."""
+    places, weights = row
+    numbers = dict(zip(range(layer.n) if places is None else places, weights, strict=True))
+    return [float(Fraction(numbers.get(place, 0), 1 << layer.bits)) for place in range(layer.n)]
+
+
 def require_equal(data: bytes) -> bool:
     """Whether both read the model; then each number of the search is that of the checker, rounded once."""
     search, checker = readings(data)
     assert (search is None) is (checker is None)
     for ours, theirs in zip(search or [], checker or [], strict=True):
-        assert ours.W.tolist() == [[float(Fraction(w, 1 << theirs.bits)) for w in row] for row in theirs.W]
+        assert ours.W.tolist() == [full(theirs, row) for row in theirs.W]
+        assert ours.sizes.tolist() == [full(theirs, row) for row in theirs.sizes]
         assert ours.bias.tolist() == [float(Fraction(b, 1 << theirs.bias_bits)) for b in theirs.bias]
         assert ours.constant_sizes.tolist() == [float(size) for size in theirs.fixed]
-        assert (ours.largest_inner, ours.terms, ours.additions, ours.relu) == (
-            float(theirs.inner), theirs.terms, theirs.added, theirs.relu
-        )  # fmt: skip
+        assert ours.relu.tolist() == theirs.relu
+        numbers = zip(ours.terms, ours.products, ours.additions, ours.largest_inner, strict=True)
+        assert [*map(tuple, numbers)] == [
+            (how.terms, how.products, how.added, float(how.inner)) if how else (0, 0, 0, 0) for how in theirs.sums
+        ]
     return search is not None
 
 
@@ -102,6 +113,12 @@ def require_equal(data: bytes) -> bool:
 def test_random_networks(seed: int) -> None:
     draw = np.random.default_rng(seed)
     assert require_equal(network(draw, tuple(int(n) for n in draw.integers(1, 9, 4)))[0])
+
+
+@each_case("seed", range(16))
+def test_random_images(seed: int) -> None:
+    """Conv with groups, strides, pads and dilations, MaxPool, sums of two values, several outputs."""
+    assert require_equal(image_network(np.random.default_rng(seed)).SerializeToString())
 
 
 @pytest.mark.parametrize("first", STRUCTURE)
@@ -149,7 +166,8 @@ def test_what_a_graph_has_besides() -> None:
     assert require_equal(changed(constant))
     for change in (
         number, outside, lambda graph: graph.initializer.append(graph.initializer[0]),
-        lambda graph: graph.output.append(graph.output[0]), lambda graph: graph.input.append(graph.output[0]),
+        lambda graph: graph.output.append(graph.output[0]), lambda graph: graph.output.pop(),
+        lambda graph: graph.input.append(graph.output[0]),
         lambda graph: graph.node.append(helper.make_node("Relu", ["h1"], ["unused"])),
         lambda graph: graph.node.append(graph.node[0]), lambda graph: graph.node.pop(),
         lambda graph: graph.node[1].output.append("second"), lambda graph: graph.sparse_initializer.add(),

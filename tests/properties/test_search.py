@@ -69,6 +69,34 @@ def test_answers_of_every_kind_occur() -> None:
     assert {PropertyAnswer.HOLDS, PropertyAnswer.VIOLATED} <= kinds
 
 
+@each_case(
+    ("inputs", "parts", "below", "answer"),
+    [(4, 1, 0.02, PropertyAnswer.OPEN), (4, 70, 0.02, PropertyAnswer.VIOLATED), (12, 200, 0.3, PropertyAnswer.OPEN)],
+)
+def test_a_number_of_parts_gives_the_answer_at_any_speed(
+    inputs: int, parts: int, below: float, answer: PropertyAnswer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chain of few inputs, which are halved, and of many, whose neurons get signs; one run is much slower."""
+    draw = np.random.default_rng(inputs)
+    model, layers = network(draw, (inputs, 16, 16, 2))
+    least = min(float(y[:, 0].min()) for y in computed(layers, draw.uniform(-0.5, 0.5, (2000, inputs)).astype("f4")))
+    text = vnnlib(inputs, 2, 0.5, f"(<= Y_0 {least - below:.6f})")
+    runs = [verified(model, text, tmp_path, parts=parts)]
+    clock = iter(range(0, 10**9, 1000))
+    monkeypatch.setattr("sonnx.supervise.search.monotonic", lambda: next(clock))
+    runs.append(verified(model, text, tmp_path, parts=parts))
+    assert runs[0].tasks == runs[1].tasks
+    assert runs[0].answer is answer
+    assert 0 < runs[0].tasks[0].parts <= parts
+    assert runs[0].conditions.budgets == ((f"--parts {parts}",) if answer is PropertyAnswer.OPEN else ())
+
+
+def test_parts_are_counted_in_one_process(tmp_path: Path) -> None:
+    model, _ = network(np.random.default_rng(0), (2, 4, 2))
+    with pytest.raises(sonnx.UsageError, match=r"--parts counts the parts of one run in one process; leave out --jobs"):
+        verified(model, vnnlib(2, 2, 0.5, "(<= Y_0 0)"), tmp_path, parts=5, jobs=2)
+
+
 def plain(body: str, inputs: str = "float[1] x", outputs: str = "float[1] y") -> bytes:
     return bytes(onnx.parser.parse_model(f"{HEAD}({inputs}) => ({outputs}) {body}").SerializeToString())
 
@@ -217,19 +245,22 @@ def test_wrong_invocations(
     assert said.count("\n") == 1
 
 
-def test_a_model_that_does_not_conform_or_has_several_outputs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "p.toml").write_text('input = ["x=[-1,1]"]\n[[require]]\noutput = 0\nabove = -1')
-    for body, outputs, code, sentence in (
-        ("{ y = Cos(x) }", "float[1] y", 1, "operator-in-profile"),
+def test_models_that_do_not_conform_or_have_several_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The elements of several outputs are numbered one output after another; their type is one."""
+    for body, outputs, requirement, code, sentence in (
+        ("{ y = Cos(x) }", "float[1] y", "output = 0\nabove = -1", 1, "operator-in-profile"),
+        ("{ y = Relu(x) z = Neg(x) }", "float[1] y, float[1] z", "output = 1\nabove = -1.5", 0, "holds"),
+        ("{ y = Relu(x) z = Neg(x) }", "float[1] y, float[1] z", "difference = [0, 1]\nabove = 2.5", 1, "violated"),
+        ("{ y = Relu(x) z = Neg(x) }", "float[1] y, float[1] z", "output = 2\nabove = 0", 2, "elements 0 to 1"),
         (
-            "{ y = Relu(x) z = Neg(x) }",
-            "float[1] y, float[1] z",
+            "{ y = Relu(x) z = Equal(x, x) }",
+            "float[1] y, bool[1] z",
+            "output = 0\nabove = 0",
             2,
-            "is about the output of a model that has one",
+            "outputs of one element type; these are bool, float",
         ),
     ):
+        (tmp_path / "p.toml").write_text(f'input = ["x=[-1,1]"]\n[[require]]\n{requirement}')
         (tmp_path / "m.onnx").write_bytes(plain(body, outputs=outputs))
         assert run(["verify", str(tmp_path / "m.onnx"), str(tmp_path / "p.toml")]) == code
         said = capsys.readouterr()

@@ -103,7 +103,7 @@ def test_an_older_edition_has_the_condition_of_onnx() -> None:
         ),
         ("ArgMax.axis-not-negative", {"edition": "2025-10"}, "in force in edition 2025-10"),
         ("Conv", {"edition": "2025-10"}, "'Conv' names no rule"),
-        ("zero-against-one", {"edition": "2025-10"}, "'zero-against-one' is the name of no rule"),
+        ("zero-against-one", {"edition": "2025-10"}, "no rule has the name 'zero-against-one'"),
         ("E1", {"edition": "2024"}, "unknown edition '2024'"),
     ],
 )

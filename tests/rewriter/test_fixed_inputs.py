@@ -36,7 +36,7 @@ def test_the_condition_is_decided(number: str, operator: str) -> None:
 @each_case(
     ("given", "sentence"),
     [
-        ("rat=1", "--input names 'rat', which is no input; did you mean 'rate'?"),
+        ("rat=1", "--input names 'rat', which is not an input; did you mean 'rate'?"),
         ("rate", "--input takes NAME=NUMBER, not 'rate'"),
         ("rate=", "--input takes NAME=NUMBER"),
         ("rate=half", "'half' is not a number of the type int64 of 'rate'"),

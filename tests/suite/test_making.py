@@ -103,7 +103,7 @@ def test_a_folder_of_another_run_is_not_continued(
     interrupted(folder)
     with pytest.raises(BadInput, match="was written for another set of operators or options"):
         make_suite(folder, MakeOptions(operator=OPERATORS, resume=True, pairs=True))
-    with pytest.raises(UsageError, match="is not empty"):
+    with pytest.raises(UsageError, match="is not finished: --resume completes it"):
         make_suite(folder, OPTIONS)
     with pytest.raises(UsageError, match="no run that was interrupted made it"):
         make_suite(whole, MakeOptions(operator=OPERATORS, resume=True))
@@ -133,9 +133,9 @@ def test_suites_of_an_older_format_are_named(whole: Path, tmp_path: Path, capsys
     """Suites of format 1 say nothing of sizes; they were refused with an error of the decoder."""
     text = (whole / "suite.json").read_text("utf-8")
     for changed, said in (
-        (text.replace('"format": 2', '"format": 1'), "is of format 1, and this version of sonnx reads format 2"),
-        (text.replace('"format": 2', '"format": 3'), "is of format 3, and this version of sonnx reads format 2"),
-        (text.replace('"format": 2,', ""), "is of no format, and this version of sonnx reads format 2"),
+        (text.replace('"format": 2', '"format": 1'), "has format 1, and this version of sonnx reads format 2"),
+        (text.replace('"format": 2', '"format": 3'), "has format 3, and this version of sonnx reads format 2"),
+        (text.replace('"format": 2,', ""), "states no format, and this version of sonnx reads format 2"),
         (text.replace('"hypotheses"', '"assumptions"'), "is not the description of a suite"),
         (text[:100], "is not the description of a suite"),
     ):

@@ -3,7 +3,7 @@
 python -m tests.support.certificate_mutants [--count 1000]
 
 The certificates are of properties of random networks, which hold with little to spare, so that most changes matter.
-Half of them have parts that are sides of neurons.
+A third of them have boxes that are halved, a third sides of neurons, and a third is of networks with Conv and MaxPool.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ import numpy as np
 
 import sonnx
 from sonnx.base.files import sha256
+from sonnx.model.reader import read
 from sonnx.properties import certificate_checker
+from sonnx.properties.chains import Chain
 from sonnx.properties.rounds import HALVED
-from tests.support.layer_networks import computed, network, vnnlib
+from tests.support.layer_networks import computed, image_network, network, session_of, vnnlib
 
 CLAIMS = ("format", "claim", "model", "property")
 """The fields that say what is claimed."""
@@ -72,7 +74,7 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _places(inner, (*place, key))
-    elif place[0] not in ("tool", "conditions"):
+    elif place[0] not in ("tool", "conditions") and value != "":
         yield place
 
 
@@ -95,16 +97,43 @@ def _change(document: Any, place: tuple[Any, ...], draw: random.Random) -> None:
 def certified(seed: int, folder: Path) -> tuple[bytes, str, str, str] | None:
     """A random network, a property that holds with little to spare, its certificate, and one that does not hold.
 
-    Of an odd seed the network has two inputs, whose box is halved; of an even one so many that parts are the sides of
-    neurons.
+    Of one seed of three the network has two inputs, whose box is halved; of the next so many that parts are the sides
+    of neurons; of the third it has Conv, MaxPool, sums of two values, and often two outputs.
     """
     draw = np.random.default_rng(seed)
-    inputs, share, radius = (2, 0.02, 1.0) if seed % 2 else (HALVED + 2, 0.8, 0.5)
+    if seed % 3 == 0:
+        return _certified_image(draw, folder)
+    inputs, share, radius = (2, 0.02, 1.0) if seed % 3 == 1 else (HALVED + 2, 0.8, 0.5)
     sizes = (inputs, *(int(n) for n in draw.integers(3, 8, 2)), 2)
     model, layers = network(draw, sizes)
     values = list(computed(layers, draw.uniform(-radius, radius, (4000, inputs))))[2]
     spare, least = share * np.ptp(values[:, 0]), values[:, 0].min()
     text, violated = (vnnlib(inputs, 2, radius, f"(<= Y_0 {end:.6f})") for end in (least - spare, least + 1e-5))
+    (folder / "p.vnnlib").write_text(text, "utf-8")
+    return _with_certificate(model, text, violated, folder)
+
+
+def _certified_image(draw: np.random.Generator, folder: Path) -> tuple[bytes, str, str, str] | None:
+    """As `certified`, of a network of a small image; the property is about a sum over all outputs."""
+    model = image_network(draw, 4)
+    chain = Chain(read(model.SerializeToString()))
+    outputs, radius = chain.outputs_count, 0.25
+    row = np.where(draw.integers(2, size=outputs) > 0, 1.0, -1.0)
+    session, shape = session_of(model)
+    points = draw.choice([-radius, radius], (200, *shape)).astype("f4")
+    values = [np.concatenate([each.reshape(-1) for each in session.run(None, {"x": point})]) @ row for point in points]
+    ends = np.full((1, chain.inputs), radius)
+    bound = float(chain.rows(-ends, ends, row[None]).least[0, 0])
+    least = min(map(float, values))
+    terms = " ".join(f"(* {factor:.1f} Y_{index})" for index, factor in enumerate(row))
+    text, violated = (
+        vnnlib(chain.inputs, outputs, radius, f"(<= (+ {terms}) {end:.6f})")
+        for end in (bound + 0.2 * (least - bound), least + 1e-5)
+    )
+    return _with_certificate(model.SerializeToString(), text, violated, folder)
+
+
+def _with_certificate(model: bytes, text: str, violated: str, folder: Path) -> tuple[bytes, str, str, str] | None:
     (folder / "p.vnnlib").write_text(text, "utf-8")
     found = sonnx.verify_property(model, folder / "p.vnnlib", unchecked=True, search=4.0)
     return (model, text, found.certificate, violated) if found.certificate else None
@@ -126,6 +155,7 @@ def main(arguments: list[str]) -> int:
             certificate_checker.check(model, text.encode(), certificate.encode())
             outcomes["unchanged, accepted"] += 1
             outcomes["of these with sides of neurons"] += '"neuron"' in certificate
+            outcomes["of these with Conv"] += seed % 3 == 0
             wrong = outcome(model, violated, refitted(certificate, violated)) != "refused"
             outcomes["WRONG" if wrong else "with a violated property, refused"] += 1
             outcomes.update(

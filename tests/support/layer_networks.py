@@ -7,7 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+import onnxruntime
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+from tests.support.deep_networks import Built
 
 Layers = list[tuple[Any, Any]]
 
@@ -35,6 +38,51 @@ def network(draw: np.random.Generator, sizes: tuple[int, ...]) -> tuple[bytes, L
     model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], constants))
     model.ir_version, model.opset_import[0].version = 9, 13
     return model.SerializeToString(), layers
+
+
+def image_network(draw: np.random.Generator, size: int = 6) -> ModelProto:
+    """A network of a small image: Conv, MaxPool, sums of two values, and often two outputs."""
+    built, channels = Built(int(draw.integers(1 << 30))), int(draw.integers(1, 3))
+
+    def pick(*values: Any) -> Any:
+        return values[int(draw.integers(len(values)))]
+
+    def convolved(x: str, before: int, after: int, **attributes: Any) -> str:
+        group = pick(1, np.gcd(before, after))
+        kernel = built.weights(after, before // group, *attributes.pop("kernel", (3, 3)))
+        bias = [built.constant(draw.standard_normal(after) / 10)] if pick(True, False) else []
+        return built.node("Conv", x, kernel, *bias, group=int(group), **attributes)
+
+    width, x = int(pick(2, 4)), "x"
+    if pick(True, False):
+        x = built.node("Sub", x, built.constant(draw.uniform(0, 1, (channels, 1, 1))))
+    x = convolved(x, channels, width, pads=[1, 1, 1, 1])
+    if pick(True, False):
+        x = built.node("MaxPool", x, kernel_shape=[2, pick(1, 2, 3)], strides=[2, pick(1, 2)], pads=[0, 0, 1, 0])
+    x = built.node("Relu", x)
+    if pick(True, False):
+        inner = built.node("Relu", convolved(x, width, width, kernel=(1, 1)))
+        right = convolved(inner, width, width, pads=[1, 1, 1, 1], auto_pad="NOTSET")
+        x = built.node("Relu", built.node(pick("Add", "Sub"), *pick((right, x), (x, right))))
+    x = built.node("Relu", convolved(x, width, 2, strides=[2, 1], pads=[1, 2, 0, 2], dilations=[1, pick(1, 2)]))
+    flat = built.node("Flatten", x)
+    session, shape = session_of(built.model((1, channels, size, size), flat))
+    n = session.run(None, {"x": np.zeros(shape, "f4")})[0].size
+    outputs = [built.node("MatMul", flat, built.weights(n, 2, fan=n))]
+    if pick(True, False):
+        outputs.append(built.node("Add", outputs[0], built.constant(draw.standard_normal(2))))
+    model = built.model((1, channels, size, size), outputs[0])
+    for name in outputs[1:]:
+        model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2]))
+    del model.graph.output[0].type.tensor_type.shape.dim[:]
+    model.graph.output[0].type.CopyFrom(helper.make_tensor_type_proto(TensorProto.FLOAT, [1, 2]))
+    return model
+
+
+def session_of(model: ModelProto) -> tuple[onnxruntime.InferenceSession, tuple[int, ...]]:
+    """A session of onnxruntime, and the shape of the input."""
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session, tuple(session.get_inputs()[0].shape)
 
 
 def computed(layers: Layers, points: Any) -> Iterator[Any]:

@@ -38,6 +38,8 @@ def _steps(site: Site, *, ideal: bool) -> Replacement | None:
     if fused is None or fused.ideal != ideal or fused.axiom or not node.outputs or site.operator_set < BROADCASTS:
         return None
     output = node.outputs[0]
+    if any(node.outputs[1:]):
+        return None
     written = written_out(fused, node, site.inputs[0], site.operator_set, lambda role: f"{output}.{role}")
     if written is None or not written.stated or not written.nodes:
         return None

@@ -1,0 +1,260 @@
+"""Operators of transformers of onnxruntime by operators of ONNX, over the reals.
+
+Attention and MultiHeadAttention without masks and without a past, RotaryEmbedding, and MatMulNBits with constant
+weights, as docs/ContribOperators.md of onnxruntime describes them.  `tests/equivalence/test_attention.py` runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+
+from sonnx.equivalence.narrowings import narrowed_constant
+from sonnx.equivalence.terms import Store, Term
+from sonnx.model.ir import Attribute, Node
+from sonnx.numerics.formats import ELEMENTS, Array
+
+
+class Constant(Protocol):
+    """Gives a constant, or a value that is known, a name by its role."""
+
+    def __call__(self, role: str, array: Array, narrowed: Term | None = None) -> str:
+        """The name."""
+
+
+def has_attention(operator: str) -> bool:
+    """Whether an operator of com.microsoft is one of them."""
+    return operator in _WRITERS
+
+
+def written_attention(
+    store: Store, node: Node, operands: Sequence[Term | None], constant: Constant
+) -> list[Node] | None:
+    """The nodes for one call, of which the last one gives the output; None where the meaning is not stated for it."""
+    if not operands or any(attribute.reference for attribute in node.attributes):
+        return None
+    first = operands[0]
+    if first is None or first.shape is None or ELEMENTS.get(str(first.facts.type)) is None:
+        return None
+    values = {attribute.name: attribute.value for attribute in node.attributes}
+    nodes = _Nodes(node.outputs[0], [*node.inputs], [*operands], values, ELEMENTS[str(first.facts.type)], constant)
+    return nodes.nodes if _WRITERS[node.operator](store, nodes) else None
+
+
+class _Nodes:
+    """The nodes of one call while they are written."""
+
+    def __init__(
+        self, label: str, names: list[str], operands: list[Term | None], values: Mapping[str, Any], kind: Any,
+        constant: Constant,
+    ) -> None:  # fmt: skip
+        self.label, self.names, self.operands, self.values = label, names, operands, values
+        self.kind, self.constant, self.nodes = kind, constant, list[Node]()
+
+    def name(self, index: int) -> str:
+        """The name of an input, "" where it is left out."""
+        return self.names[index] if index < len(self.names) else ""
+
+    def term(self, index: int) -> Term | None:
+        """An input, None where it is left out."""
+        return self.operands[index] if index < len(self.operands) else None
+
+    def has_only(self, inputs: int, *attributes: str, **numbers: object) -> bool:
+        """Whether the call has no further inputs than so many, and no other attributes than these, or at these
+        numbers.
+        """
+        if any(self.names[inputs:]):
+            return False
+        return all(
+            name in attributes or (name in numbers and value == numbers[name]) for name, value in self.values.items()
+        )
+
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """The name of the output of a new node."""
+        output = f"{self.label} ({operator} {len(self.nodes)})"
+        listed = [
+            Attribute(name, "ints", value, fields=("ints",)) if isinstance(value, tuple)
+            else Attribute(name, "int", value, fields=("i",))
+            for name, value in attributes.items()
+        ]  # fmt: skip
+        self.nodes.append(Node("", operator, "", "", inputs, (output,), tuple(listed)))
+        return output
+
+    def reshaped(self, name: str, *shape: int) -> str:
+        """A value in another shape."""
+        return self.add("Reshape", name, self.constant(f"shape {len(self.nodes)}", np.array(shape, np.int64)))
+
+    def number(self, value: float) -> str:
+        """A number of the type of the first input."""
+        return self.constant(f"number {len(self.nodes)}", np.array(value).astype(self.kind))
+
+    def part(self, name: str, first: int, end: int) -> str:
+        """A part along the last axis."""
+        listed = [self.constant(f"{role} {len(self.nodes)}", np.array([number], np.int64))
+                  for role, number in (("first", first), ("end", end), ("axis", -1))]  # fmt: skip
+        return self.add("Slice", name, *listed)
+
+    def heads(self, name: str, batch: int, length: int, count: int, width: int) -> str:
+        """A value of [batch, length, count * width] as [batch, count, length, width]."""
+        return self.add("Transpose", self.reshaped(name, batch, length, count, width), perm=(0, 2, 1, 3))
+
+    def attended(self, query: str, key: str, value: str, scale: float, bias: str, shape: tuple[int, int, int]) -> None:
+        """softmax(scale query key' + bias) value, of heads, joined to [batch, length, width]."""
+        scores = self.add("MatMul", query, self.add("Transpose", key, perm=(0, 1, 3, 2)))
+        scores = self.add("Mul", scores, self.number(scale))
+        if bias:
+            scores = self.add("Add", scores, bias)
+        together = self.add("MatMul", self.add("Softmax", scores, axis=-1), value)
+        self.reshaped(self.add("Transpose", together, perm=(0, 2, 1, 3)), *shape)
+
+
+def _scale(values: Mapping[str, Any], width: int) -> float:
+    """The factor of the scores; 0 and no attribute stand for the root."""
+    return float(values.get("scale") or 0.0) or 1 / sqrt(width)
+
+
+def _attention(store: Store, nodes: _Nodes) -> bool:
+    """Attention: query, key and value by one matrix."""
+    first, weights, attention_bias = nodes.term(0), nodes.term(1), nodes.name(5)
+    count, sizes = nodes.values.get("num_heads"), nodes.values.get("qkv_hidden_sizes")
+    if not nodes.has_only(6, "num_heads", "scale", "qkv_hidden_sizes", "mask_filter_value", unidirectional=0,
+                          do_rotary=0, past_present_share_buffer=0, rotary_embedding_dim=0):  # fmt: skip
+        return False
+    if first is None or weights is None or weights.shape is None or nodes.name(3) or nodes.name(4):
+        return False
+    shape, columns = first.shape or (), weights.shape[-1]
+    if sizes is None and columns % 3 == 0:
+        sizes = (columns // 3,) * 3
+    if len(shape) != 3 or type(count) is not int or count < 1 or not isinstance(sizes, tuple) or len(sizes) != 3:
+        return False
+    if sum(sizes) != columns or sizes[0] != sizes[1] or any(size % count for size in sizes):
+        return False
+    together = nodes.add("MatMul", nodes.name(0), nodes.name(1))
+    if nodes.name(2):
+        together = nodes.add("Add", together, nodes.name(2))
+    ends = np.cumsum([0, *sizes]).tolist()
+    parts = [
+        nodes.heads(nodes.part(together, ends[index], ends[index + 1]), *shape[:2], count, sizes[index] // count)
+        for index in range(3)
+    ]
+    scale = _scale(nodes.values, sizes[0] // count)
+    nodes.attended(parts[0], parts[1], parts[2], scale, attention_bias, (shape[0], shape[1], sizes[2]))
+    return True
+
+
+def _multi_head_attention(store: Store, nodes: _Nodes) -> bool:
+    """MultiHeadAttention: query, key and value apart, with an optional constant bias of all three."""
+    terms, count, bias = [nodes.term(index) for index in range(3)], nodes.values.get("num_heads"), nodes.term(3)
+    if not nodes.has_only(6, "num_heads", "scale", "mask_filter_value", unidirectional=0):
+        return False
+    shapes = [term.shape for term in terms if term is not None and term.shape is not None and len(term.shape) == 3]
+    if len(shapes) != 3 or type(count) is not int or count < 1 or nodes.name(4):
+        return False
+    if shapes[0][0] != shapes[1][0] or shapes[1][:2] != shapes[2][:2] or shapes[0][2] != shapes[1][2]:
+        return False
+    if any(shape[2] % count for shape in shapes) or (nodes.name(3) and (bias is None or bias.array is None)):
+        return False
+    ends = np.cumsum([0, *(shape[2] for shape in shapes)]).tolist()
+    if bias is not None and bias.array is not None and bias.array.shape != (ends[-1],):
+        return False
+    parts = []
+    for index, shape in enumerate(shapes):
+        name = nodes.name(index)
+        if bias is not None and bias.array is not None:
+            own = nodes.constant(f"bias {index}", bias.array[ends[index] : ends[index + 1]])
+            name = nodes.add("Add", name, own)
+        parts.append(nodes.heads(name, *shape[:2], count, shape[2] // count))
+    scale = _scale(nodes.values, shapes[0][2] // count)
+    result = shapes[0][0], shapes[0][1], shapes[2][2]
+    nodes.attended(parts[0], parts[1], parts[2], scale, nodes.name(5), result)
+    return True
+
+
+def _rotary_embedding(store: Store, nodes: _Nodes) -> bool:
+    """RotaryEmbedding: pairs of elements turned by the angle of their position."""
+    first, positions, cosines = (nodes.term(index) for index in range(3))
+    if not nodes.has_only(4, "num_heads", "rotary_embedding_dim", interleaved=0, is_packed_batching=0, scale=1.0):
+        return False
+    if first is None or positions is None or cosines is None or cosines.shape is None or positions.shape is None:
+        return False
+    shape, half = first.shape or (), cosines.shape[-1]
+    turned = nodes.values.get("rotary_embedding_dim", 0) or 2 * half
+    count = nodes.values.get("num_heads", 0)
+    if turned != 2 * half or len(cosines.shape) != 2 or len(shape) not in (3, 4):
+        return False
+    batch, length = (shape[0], shape[1]) if len(shape) == 3 else (shape[0], shape[2])
+    if positions.shape != (batch, length):
+        return False
+    name = nodes.name(0)
+    width = shape[3] if len(shape) == 4 else (shape[2] // count if count else 2 * half)
+    if width < turned or (len(shape) == 3 and shape[2] % width):
+        return False
+    if len(shape) == 3:
+        name = nodes.heads(name, batch, length, shape[2] // width, width)
+    cosine, sine = (
+        nodes.reshaped(nodes.add("Gather", nodes.name(index), nodes.name(1), axis=0), batch, 1, length, half)
+        for index in (2, 3)
+    )
+    low, high = nodes.part(name, 0, half), nodes.part(name, half, turned)
+    parts = [
+        nodes.add("Sub", nodes.add("Mul", low, cosine), nodes.add("Mul", high, sine)),
+        nodes.add("Add", nodes.add("Mul", high, cosine), nodes.add("Mul", low, sine)),
+    ]
+    if width > turned:
+        parts.append(nodes.part(name, turned, width))
+    joined = nodes.add("Concat", *parts, axis=-1)
+    if len(shape) == 3:
+        nodes.reshaped(nodes.add("Transpose", joined, perm=(0, 2, 1, 3)), *shape)
+    return True
+
+
+def _of_n_bits(store: Store, nodes: _Nodes) -> bool:
+    """MatMulNBits: the product with the numbers that packed integers stand for."""
+    packed, scales, zeros = nodes.term(1), nodes.term(2), nodes.term(3)
+    rows, columns, bits, block = (nodes.values.get(name, 4) for name in ("K", "N", "bits", "block_size"))
+    if not nodes.has_only(6, "K", "N", "bits", "block_size", "accuracy_level", weight_prepacked=0):
+        return False
+    if nodes.name(4) or packed is None or packed.array is None or scales is None or scales.array is None:
+        return False
+    if bits not in (4, 8) or rows % block or (zeros is not None and zeros.array is None):
+        return False
+    kind, blocks = ELEMENTS["uint4" if bits == 4 else "uint8"], rows // block
+    if packed.array.size * 8 != rows * columns * bits or scales.array.size != columns * blocks:
+        return False
+    codes = _unpacked(packed.array.reshape(columns, -1), bits)[:, :rows].T
+    if zeros is None or zeros.array is None:
+        shift = np.full((blocks, columns), 1 << (bits - 1), np.uint8)
+    elif zeros.array.dtype == np.uint8 and zeros.array.size == columns * -(-blocks * bits // 8):
+        shift = _unpacked(zeros.array.reshape(columns, -1), bits)[:, :blocks].T
+    else:
+        return False
+    scale = scales.array.reshape(columns, blocks).T
+    narrowed = None
+    if store.narrowings is not None:
+        narrowed = narrowed_constant(store, codes.astype(kind), scale, shift.astype(kind), 0, block)
+        if narrowed is None:
+            return False
+    whole = codes.astype(np.float64) - np.repeat(shift.astype(np.float64), block, axis=0)
+    numbers = (whole * np.repeat(scale.astype(np.float64), block, axis=0)).astype(nodes.kind)
+    product = nodes.add("MatMul", nodes.name(0), nodes.constant("weights", numbers, narrowed))
+    if nodes.name(5):
+        nodes.add("Add", product, nodes.name(5))
+    return True
+
+
+def _unpacked(rows: Array, bits: int) -> Array:
+    """Integers of each row of bytes, the lower bits first."""
+    if bits == 8:
+        return rows
+    return np.stack([rows & 15, rows >> 4], axis=-1).reshape(rows.shape[0], prod(rows.shape[1:]) * 2)
+
+
+_WRITERS: Mapping[str, Callable[[Store, _Nodes], bool]] = {
+    "Attention": _attention,
+    "MultiHeadAttention": _multi_head_attention,
+    "RotaryEmbedding": _rotary_embedding,
+    "MatMulNBits": _of_n_bits,
+}
