@@ -47,6 +47,8 @@ STEPS_SINCE, STEPS_AT = 9, 13
 """The operator set that has every operator of the steps with broadcasting, and the one that stands for older ones."""
 CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 """Operators of any number of inputs that are a chain of Add."""
+FEATURES = ("ai.onnx.ml", "ArrayFeatureExtractor")
+"""Gather along the last axis."""
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 LAYOUT = "{} means what sonnx states for it (layouts.toml)"
@@ -118,6 +120,8 @@ class Expansion:
             return self._dynamic_product(visit, place)
         if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
             return self._chain(visit, place)
+        if operator == FEATURES:
+            return self._features(visit, place)
         if has_estimator(*operator):
             return self._estimator(visit, place)
         if operator == ("", "Gemm"):
@@ -404,6 +408,25 @@ class Expansion:
             Node(node.name, "Transpose", "", "", (apart,), (output,), (perm,)),
         ]
 
+    def _features(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """ArrayFeatureExtractor: Gather of the last axis, by the indices as a list; a list is a matrix of one row."""
+        node, shapes = visit.node, [None if term is None else term.shape for term in place.values(visit.inputs)]
+        if len(shapes) != 2 or None in shapes or not shapes[0] or not node.outputs[0]:
+            return None
+        data, indices = shapes
+        output = node.outputs[0]
+        result = (*(data[:-1] if len(data) > 1 else (1,)), prod(indices))  # type: ignore[arg-type,index]
+        listed, gathered = f"{output} (list)", f"{output} (gathered)"
+        extents = [self._constant(f"{output} ({role})", np.array(extent, np.int64), place) for role, extent in (
+            ("indices", (prod(indices),)), ("shape", result))]  # type: ignore[arg-type]  # fmt: skip
+        axis = Attribute("axis", "int", len(data) - 1, fields=("i",))  # type: ignore[arg-type]
+        self.store.assume(MEANING.format(".".join(FEATURES)))
+        return [
+            Node("", "Reshape", "", "", (node.inputs[1], extents[0]), (listed,), ()),
+            Node("", "Gather", "", "", (node.inputs[0], listed), (gathered,), (axis,)),
+            Node(node.name, "Reshape", "", "", (gathered, extents[1]), (output,), ()),
+        ]
+
     def _attention(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of an operator of transformers, over the reals."""
         node = visit.node
@@ -437,7 +460,7 @@ class Expansion:
         return [Node(visit.node.name, found.operator, "", "", names, (output,), found.attributes)]
 
     def _estimator(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
-        """The nodes of an estimator, over the reals, and one for each output that passes its value on."""
+        """The nodes of an estimator, most over the reals, and one for each output that passes its value on."""
         node, inputs = visit.node, place.values(visit.inputs)
         label, name = next(filter(None, node.outputs), ""), f"{canonical_domain(node.domain)}.{node.operator}"
 
@@ -449,7 +472,7 @@ class Expansion:
             return None
         self.store.assume(MEANING.format(name))
         last = [Node(node.name, "Identity", "", "", (value,), (out,), ()) for out, value in written.results.items()]
-        self.results += [PassedOn(each, name) for each in last]
+        self.results += [] if written.exact else [PassedOn(each, name) for each in last]
         return [*written.nodes, *last]
 
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
