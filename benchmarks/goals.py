@@ -32,7 +32,8 @@ class Goal(NamedTuple):
 
     what: str
     words: Sequence[str]
-    goal: float
+    goal: float | None = None
+    """None for a command that only others are compared with."""
     beside: str = ""
     """The command whose time divides this one's."""
     rounds: int = ROUNDS
@@ -47,7 +48,7 @@ def goals(folder: Path) -> list[Goal]:
 
     formats = {"json": 1.3, "sarif": 1.5, "html": 2.0}
     return [
-        Goal(DENSENET_CHECKED, ["check", DENSENET], 0.75),
+        Goal(DENSENET_CHECKED, ["check", DENSENET]),
         *(
             Goal(f"`--format {form}` / text", ["check", DENSENET, "--format", form], goal, DENSENET_CHECKED)
             for form, goal in formats.items()
@@ -92,8 +93,10 @@ def many(folder: Path) -> float:
     return (time.perf_counter() - begun) / SMALL_MODELS * 1e3
 
 
-def row(what: str, value: float, goal: float) -> str:
+def row(what: str, value: float, goal: float | None) -> str:
     """A row of the table."""
+    if goal is None:
+        return f"| {what} | {value:.2f} |  |  |"
     return f"| {what} | {value:.2f} | {goal:g} | {'met' if value <= goal else '**missed**'} |"
 
 
