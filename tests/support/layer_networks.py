@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import onnxruntime
+import onnxruntime  # type: ignore[import-untyped]
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from tests.support.deep_networks import Built
