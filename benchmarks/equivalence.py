@@ -7,10 +7,10 @@
 
 A campaign with a record goes on after the last seed of the record, if the code that decides is still the same.
 
-The optimizers are onnxruntime (basic, extended), onnxsim and onnxslim, where they are installed; the converters are
-onnxconverter-common and those of onnxruntime.  With a box the difference of every pair is bounded where that
-is possible.  The light networks
-get random weights, because the filled weights of the onnx package are equal under any permutation.
+The optimizers are onnxruntime (basic, extended, all), onnxsim and onnxslim, where they are installed; the converters
+are onnxconverter-common and those of onnxruntime.  With a box the difference of every pair is bounded where that is
+possible.  The light networks get random weights, because the filled weights of the onnx package are equal under any
+permutation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -241,6 +241,7 @@ def slimmed(source: Path, target: Path) -> None:
 OPTIMIZERS: dict[str, Callable[[Path, Path], None]] = {
     "onnxruntime basic": onnxruntime_level("BASIC"),
     "onnxruntime extended": onnxruntime_level("EXTENDED"),
+    "onnxruntime all": onnxruntime_level("ALL"),
     "onnxsim": simplified,
     "onnxslim": slimmed,
 }
@@ -328,30 +329,72 @@ def at_operator_set(model: onnx.ModelProto, least: int = 13) -> onnx.ModelProto:
         return model
 
 
+class ToolPair(NamedTuple):
+    """A model beside what a tool made of it.
+
+    Attributes:
+        name: of the model.
+        tool: what made the other one.
+        failed: why there is none, "" where there is one.
+        found: the comparison, or why it was refused.
+        seconds: of the processor.
+        run: seconds of one exact run of the model; 0 where it was not measured.
+    """
+
+    name: str
+    tool: str
+    failed: str
+    found: Any = None
+    seconds: float = 0.0
+    run: float = 0.0
+
+    @property
+    def answer(self) -> str:
+        """The answer and what restricts it."""
+        return self.found if isinstance(self.found, str) else _described(self.found)
+
+
+def pairings(
+    listed: Iterator[tuple[str, onnx.ModelProto]],
+    tools: dict[str, Callable[[Path, Path], None]],
+    options: Callable[[Path], EquivalenceOptions],
+    timed: bool,
+) -> Iterator[ToolPair]:
+    """Every model beside what each tool makes of it; `timed`: with the time of an exact run."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "a.onnx"), Path(folder, "b.onnx")
+        for name, model in listed:
+            onnx.save(model, source)
+            run = _seconds_of_a_run(source) if timed else 0.0
+            for title, tool in tools.items():
+                failed = _optimized(tool, source, target)
+                if failed:
+                    yield ToolPair(name, title, failed)
+                    continue
+                yield ToolPair(name, title, "", *_timed(source, target, options(source)), run)
+
+
 def conversions(paths: Sequence[Path], light: bool, box: str) -> int:
     """Compare each model with what each converter makes of it, with a bound on a box; 1 if a pair is open."""
     counted, bounded, total = Counter[str](), 0, 0
     print("| model | converter | answer | narrowings | difference | seconds |\n|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder, "a.onnx"), Path(folder, "b.onnx")
-        for name, model in models(paths, light):
-            onnx.save(at_operator_set(model), source)
-            inputs = [each.name for each in required_inputs(read(source.read_bytes()))]
-            boxes = tuple([f"{each}=[{box}]" for each in inputs]) if box else ()
-            for title, convert in CONVERTERS.items():
-                failed = _optimized(convert, source, target)
-                if failed:
-                    print(f"| {name} | {title} | {failed} | | | |", flush=True)
-                    continue
-                found, seconds = _timed(source, target, EquivalenceOptions(runs=0, box=boxes))
-                answer = found if isinstance(found, str) else _described(found)
-                counted[answer.partition(";")[0]] += 1
-                is_matched = not isinstance(found, str) and found.matched
-                apart = found.largest_difference if is_matched and box else None
-                total, bounded = total + 1, bounded + (apart is not None)
-                listed = len(found.narrowings) if is_matched else ""
-                text = "" if apart is None else f"{apart:.3g}"
-                print(f"| {name} | {title} | {answer} | {listed} | {text} | {seconds:.2f} |", flush=True)
+
+    def options(source: Path) -> EquivalenceOptions:
+        inputs = [each.name for each in required_inputs(read(source.read_bytes()))]
+        return EquivalenceOptions(runs=0, box=tuple([f"{each}=[{box}]" for each in inputs]) if box else ())
+
+    listed = ((name, at_operator_set(model)) for name, model in models(paths, light))
+    for pair in pairings(listed, CONVERTERS, options, timed=False):
+        if pair.failed:
+            print(f"| {pair.name} | {pair.tool} | {pair.failed} | | | |", flush=True)
+            continue
+        counted[pair.answer.partition(";")[0]] += 1
+        is_matched = not isinstance(pair.found, str) and pair.found.matched
+        apart = pair.found.largest_difference if is_matched and box else None
+        total, bounded = total + 1, bounded + (apart is not None)
+        narrowed = len(pair.found.narrowings) if is_matched else ""
+        text = "" if apart is None else f"{apart:.3g}"
+        print(f"| {pair.name} | {pair.tool} | {pair.answer} | {narrowed} | {text} | {pair.seconds:.2f} |", flush=True)
     print(f"\n{total} pairs: {dict(counted)}" + (f"; {bounded} with a bound" if box else ""))
     return int(any(answer not in (Answer.IDENTICAL, Answer.ROUNDING, Answer.NARROWED) for answer in counted))
 
@@ -396,23 +439,17 @@ def optimizers(paths: Sequence[Path], light: bool, runs: int) -> int:
     """
     counted, open_pairs = Counter[str](), 0
     print("| model | optimizer | answer | folded constants | seconds | exact runs |\n|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder, "a.onnx"), Path(folder, "b.onnx")
-        for name, model in models(paths, light):
-            onnx.save(model, source)
-            run = _seconds_of_a_run(source) if light else 0.0
-            for title, optimize in OPTIMIZERS.items():
-                failed = _optimized(optimize, source, target)
-                if failed:
-                    print(f"| {name} | {title} | {failed} | | | |", flush=True)
-                    continue
-                found, seconds = _timed(source, target, EquivalenceOptions(runs=runs))
-                answer = found if isinstance(found, str) else _described(found)
-                counted[answer.partition(";")[0]] += 1
-                open_pairs += isinstance(found, str) or not found.proved
-                folded = "" if isinstance(found, str) else str(len(found.constants))
-                multiple = f"{seconds / run:.2f}" if run else ""
-                print(f"| {name} | {title} | {answer} | {folded} | {seconds:.2f} | {multiple} |", flush=True)
+    for pair in pairings(models(paths, light), OPTIMIZERS, lambda _: EquivalenceOptions(runs=runs), timed=light):
+        if pair.failed:
+            print(f"| {pair.name} | {pair.tool} | {pair.failed} | | | |", flush=True)
+            continue
+        counted[pair.answer.partition(";")[0]] += 1
+        open_pairs += isinstance(pair.found, str) or not pair.found.proved
+        folded = "" if isinstance(pair.found, str) else str(len(pair.found.constants))
+        runs_taken = f"{pair.seconds / pair.run:.2f}" if pair.run else ""
+        print(
+            f"| {pair.name} | {pair.tool} | {pair.answer} | {folded} | {pair.seconds:.2f} | {runs_taken} |", flush=True
+        )
     print(f"\n{sum(counted.values())} pairs: {dict(counted)}")
     return int(open_pairs > 0)
 

@@ -25,6 +25,7 @@ from sonnx.model.scopes import stored_tensors
 from sonnx.model.symbols import bind_symbols
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import Array
+from sonnx.supervise.search import shorter_time
 
 
 def bound_source(
@@ -57,6 +58,7 @@ def bound_source(
         model, ranges, assumed, path, options.edition, unchecked=options.unchecked, differences=differences,
         argmax=options.argmax,
     )  # fmt: skip
+    time = shorter_time("--split", options.split or 0.0)
     if options.split is not None:
         problem = BisectionProblem(
             source if isinstance(source, bytes) else str(Path.cwd() / source),
@@ -72,7 +74,7 @@ def bound_source(
         options,
         box=tuple(options.box) if not isinstance(options.box, Mapping) else tuple(_texts(ranges)),
         digests=digests | {f"file {name}": file_digest for name, file_digest in read_files.items()},
-        budgets=(f"--split {options.split:g} s",) if is_cut else (),
+        budgets=(time,) if is_cut else (),
     )
     return replace(bounds, max_error=options.max_error, files=read_files, conditions=conditions)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from time import monotonic
 
 import numpy as np
 from msgspec.structs import replace
@@ -34,7 +33,7 @@ from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import Array
 from sonnx.supervise.identity import tool_identity
 from sonnx.supervise.journal import Journal
-from sonnx.supervise.search import Frontier, PartState, search
+from sonnx.supervise.search import Frontier, PartState, SearchLimit, search
 
 JOURNAL = "bound --split"
 """The kind of the files that keep parts."""
@@ -190,7 +189,7 @@ def bisect(
             yield part, halves or None
 
     search(
-        frontier, monotonic() + seconds, divide=None if elsewhere is None else divide, keep=keep,
+        frontier, SearchLimit.after(seconds), divide=None if elsewhere is None else divide, keep=keep,
         progress=lambda: None if progress is None else progress(progress_text(frontier)),
         every=16 if elsewhere is None else 1,
     )  # fmt: skip

@@ -156,6 +156,8 @@ def _mul(forms: Forms, term: Term) -> Affine | None:
 @affine_form_of("Div", 2)
 def _div(forms: Forms, term: Term) -> Affine | None:
     dividend, constant = term.inputs
+    if constant is not None and not constant.is_constant and dividend is not None:
+        return _quotient(forms, term, None if dividend.is_constant else dividend, constant, _finite(dividend))
     divisor = _finite(constant)
     if (
         divisor is None
@@ -340,29 +342,95 @@ def _matmul(forms: Forms, term: Term) -> Affine | None:
     return Affine((_product(forms, first, forms.real(second)),), None, term.shape, term.rank)
 
 
-def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | None:
-    """The product of two terms that vary, by Mul or MatMul: single numbers that scale either one scale the product."""
-    atoms, factors = [], list[Real]()
-    for side in (first, second):
-        written = _written_factor(forms, side)
-        if written is not None:
-            atoms.append(written[0])
-            factors.append(written[1])
-            continue
-        form = forms.of(side)
-        part = form.parts[0] if len(form.parts) == 1 and form.bias is None else None
-        if part is None or part.kind != "diagonal" or part.weight is None or prod(part.weight.shape) != 1:
-            atoms.append(side)
-        elif part.atom.facts.shape != side.facts.shape:
+@affine_form_of("Reciprocal", 1)
+def _reciprocal(forms: Forms, term: Term) -> Affine | None:
+    [divisor] = term.inputs
+    return None if divisor is None else _quotient(forms, term, None, divisor, None)
+
+
+def _quotient(forms: Forms, term: Term, dividend: Term | None, divisor: Term, constant: Term | None) -> Affine | None:
+    """A quotient by a value that varies: of another one, or of 1 with a constant factor; single numbers that scale
+    either one scale the quotient.
+    """
+    if not divisor.is_float or not isinstance(term.facts.shape, tuple):
+        return None
+    if dividend is None and divisor.facts.shape != term.facts.shape:
+        return None
+    below = _without_factor(forms, divisor)
+    above = None if dividend is None else _without_factor(forms, dividend)
+    if below is None or (dividend is not None and above is None):
+        return None
+    weights = [] if above is None or above[1] is None else [above[1]]
+    if below[1] is not None:
+        if not _is_never_zero(below[1]):
             return None
-        else:
-            atoms.append(part.atom)
-            factors.append(part.weight)
-    if not factors:
+        weights.append(constants.inverse(below[1]))
+    if constant is not None:
+        weights.append(forms.real(constant).least())
+    elif dividend is None and term.operator != "Reciprocal":
+        return None  # the quotient of a constant that is not finite
+    inner = forms.store.quotient(None if above is None else above[0], below[0], term.facts)
+    weight = None if not weights else weights[0] if len(weights) == 1 else weights[0] * weights[1]
+    return Affine((AffinePart("diagonal", None, inner, weight),), None, term.shape, term.rank)
+
+
+def _is_never_zero(real: Real) -> bool:
+    """Whether all numbers are positive, or all are negative."""
+    signs = real, constants.number(real.store, -1.0) * real
+    return any(bool((sign.enclosure.low > 0).all()) for sign in signs)
+
+
+def _inverse(forms: Forms, term: Term) -> tuple[Term, Real | None] | None:
+    """What a term is the inverse of, up to a single number; None for a term that is no inverse."""
+    form = forms.of(term)
+    part = form.parts[0] if len(form.parts) == 1 and form.bias is None else None
+    if part is None or part.kind != "diagonal" or (part.weight is not None and prod(part.weight.shape) != 1):
+        return None
+    found, places = part.atom, None
+    if found.operator == "moved" and len(found.inputs) == 1 and found.inputs[0] is not None:
+        found, places = found.inputs[0], found.places
+    if found.operator != "quotient" or found.domain or found.inputs[0] is not None or found.inputs[1] is None:
+        return None
+    divisor = found.inputs[1]
+    if found is not part.atom:
+        if divisor.shape is None or part.atom.shape is None:
+            return None
+        divisor = movements.moved(forms.store, [divisor], places, part.atom.shape)
+    return divisor, part.weight
+
+
+def _without_factor(forms: Forms, term: Term) -> tuple[Term, Real | None] | None:
+    """A term without a single number that scales it; None where its form has another shape."""
+    written = _written_factor(forms, term)
+    if written is not None:
+        return written
+    form = forms.of(term)
+    part = form.parts[0] if len(form.parts) == 1 and form.bias is None else None
+    if part is None or part.kind != "diagonal" or part.weight is None or prod(part.weight.shape) != 1:
+        return term, None
+    return None if part.atom.facts.shape != term.facts.shape else (part.atom, part.weight)
+
+
+def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | None:
+    """The product of two terms that vary, by Mul or MatMul: single numbers that scale either one scale the product.
+    A Mul by an inverse is a quotient.
+    """
+    for factor, other in ((first, second), (second, first)) if term.operator == "Mul" else ():
+        inverse, plain = _inverse(forms, factor), _without_factor(forms, other)
+        if inverse is None or plain is None or not isinstance(term.facts.shape, tuple):
+            continue
+        inner = forms.store.quotient(plain[0], inverse[0], term.facts)
+        known = [weight for weight in (plain[1], inverse[1]) if weight is not None]
+        product = None if not known else known[0] if len(known) == 1 else known[0] * known[1]
+        return Affine((AffinePart("diagonal", None, inner, product),), None, term.shape, term.rank)
+    sides = [_without_factor(forms, side) for side in (first, second)]
+    factors = [side[1] for side in sides if side is not None and side[1] is not None]
+    if None in sides or not factors:
         return None
     inner = forms.store.applied(
-        term.operator, term.key, atoms, 0, term.facts, application=term.application, origin=term.origin
-    )
+        term.operator, term.key, [side[0] for side in sides if side is not None], 0, term.facts,
+        application=term.application, origin=term.origin,
+    )  # fmt: skip
     weight = factors[0] if len(factors) == 1 else factors[0] * factors[1]
     return Affine((AffinePart("diagonal", None, inner, weight),), None, term.shape, term.rank)
 

@@ -24,11 +24,14 @@ MAX_ELEMENTS = 1 << 20
 """Elements of the largest result."""
 
 _DEFINITIONS: dict[str, Definition] = {}
+_ABSENT: dict[str, Mapping[str, int | str]] = {}
 
 
-def _exactly(operator: str) -> Callable[[Definition], Definition]:
+def _exactly(operator: str, **absent: int | str) -> Callable[[Definition], Definition]:
+    """Registers what computes an operator; `absent` is what attributes mean that are not written."""
+
     def register(define: Definition) -> Definition:
-        _DEFINITIONS[operator] = define
+        _DEFINITIONS[operator], _ABSENT[operator] = define, absent
         return define
 
     return register
@@ -39,12 +42,18 @@ def has_constant_result(operator: str) -> bool:
     return operator in _DEFINITIONS
 
 
+def absent_values(operator: str) -> Mapping[str, int | str]:
+    """What the attributes of an operator mean that are not written; the tests compare it with the onnx package."""
+    return _ABSENT[operator]
+
+
 def constant_result(node: Node, inputs: Arrays) -> Array | None:
     """The output of a node with one output, of constant inputs; None where it is not known."""
     define = _DEFINITIONS.get(node.operator)
     if define is None or len(node.outputs) != 1 or any(attribute.reference for attribute in node.attributes):
         return None
-    attributes = {attribute.name: attribute.value for attribute in node.attributes}
+    written = {attribute.name: attribute.value for attribute in node.attributes}
+    attributes = {**_ABSENT[node.operator], **written}
     try:
         found = define(attributes, inputs)
     except (IndexError, TypeError, ValueError, OverflowError):  # inputs that the text does not allow
@@ -61,7 +70,7 @@ def _axes(attributes: Mapping[str, Any], inputs: Arrays, rank: int) -> tuple[int
     given = inputs[1] if len(inputs) > 1 else None
     axes = attributes.get("axes") if given is None else given.reshape(-1).tolist()
     if not axes:
-        return None if attributes.get("noop_with_empty_axes", 0) else tuple(range(rank))
+        return None if attributes["noop_with_empty_axes"] else tuple(range(rank))
     inside = {axis % rank for axis in axes if -rank <= axis < rank}
     return tuple(sorted(inside)) if len(inside) == len(axes) else None
 
@@ -73,7 +82,7 @@ def _reduced(function: Callable[..., Array], attributes: Mapping[str, Any], inpu
     axes = _axes(attributes, inputs, data.ndim)
     if axes is None or not data.size:
         return None
-    found = function(data, axis=axes, keepdims=bool(attributes.get("keepdims", 1)), **_of_type(function, data))
+    found = function(data, axis=axes, keepdims=bool(attributes["keepdims"]), **_of_type(function, data))
     return np.asarray(found).astype(data.dtype)
 
 
@@ -81,7 +90,7 @@ def _of_type(function: Callable[..., Array], data: Array) -> dict[str, Any]:
     return {"dtype": data.dtype} if function is np.prod else {}
 
 
-@_exactly("ReduceProd")
+@_exactly("ReduceProd", keepdims=1, noop_with_empty_axes=0)
 def _product(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     """ONNX ReduceProd-1 to ReduceProd-18, of whole numbers whose product the type holds."""
     data = inputs[0]
@@ -91,13 +100,13 @@ def _product(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     return _reduced(np.prod, attributes, inputs) if largest <= np.iinfo(data.dtype).max else None
 
 
-@_exactly("ReduceMin")
+@_exactly("ReduceMin", keepdims=1, noop_with_empty_axes=0)
 def _least(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     """ONNX ReduceMin-1 to ReduceMin-20, of whole numbers."""
     return _reduced(np.min, attributes, inputs)
 
 
-@_exactly("CumSum")
+@_exactly("CumSum", exclusive=0, reverse=0)
 def _sums(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     """ONNX CumSum-11 and CumSum-14, of whole numbers whose sums the type holds."""
     data, axis = inputs[0], inputs[1]
@@ -106,20 +115,20 @@ def _sums(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     if sum(abs(int(number)) for number in data.reshape(-1)) > np.iinfo(data.dtype).max:
         return None
     along = int(axis.reshape(-1)[0])
-    source = np.flip(data, along) if attributes.get("reverse", 0) else data
+    source = np.flip(data, along) if attributes["reverse"] else data
     found = np.cumsum(source, along, dtype=data.dtype)
-    if attributes.get("exclusive", 0):
+    if attributes["exclusive"]:
         found = found - source
-    return np.flip(found, along) if attributes.get("reverse", 0) else found
+    return np.flip(found, along) if attributes["reverse"] else found
 
 
-@_exactly("OneHot")
+@_exactly("OneHot", axis=-1)
 def _one_hot(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     """ONNX OneHot-9 and OneHot-11: `values` are what stands elsewhere and what stands at an index."""
     indices, depth, values = inputs
     if indices is None or depth is None or values is None or not _is_whole(indices) or values.shape != (2,):
         return None
-    count, axis = int(depth.reshape(-1)[0]), attributes.get("axis", -1)
+    count, axis = int(depth.reshape(-1)[0]), attributes["axis"]
     if count < 1 or not -indices.ndim - 1 <= axis <= indices.ndim:
         return None
     inside = np.where((indices >= -count) & (indices < count), indices % count, -1)
@@ -128,7 +137,7 @@ def _one_hot(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     return np.moveaxis(chosen, -1, axis)
 
 
-@_exactly("EyeLike")
+@_exactly("EyeLike", k=0)
 def _eye(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     """ONNX EyeLike-9, of the type of its input where none is written."""
     data = inputs[0]
@@ -137,7 +146,7 @@ def _eye(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     written = attributes.get("dtype")
     kind = data.dtype if written is None else ELEMENTS.get(element_names().get(written) or "")
     rows, columns = data.shape
-    return None if kind is None else np.eye(rows, columns, int(attributes.get("k", 0))).astype(kind)
+    return None if kind is None else np.eye(rows, columns, int(attributes["k"])).astype(kind)
 
 
 @_exactly("NonZero")
@@ -184,13 +193,13 @@ def _is_nan(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     return None if data is None else np.asarray(data != data)
 
 
-@_exactly("ScatterElements")
+@_exactly("ScatterElements", axis=0, reduction="none")
 def _scattered(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     """ONNX ScatterElements-11 to ScatterElements-18 without a reduction, at indices that are different."""
     data, indices, updates = inputs
-    if data is None or indices is None or updates is None or attributes.get("reduction", "none") != "none":
+    if data is None or indices is None or updates is None or attributes["reduction"] != "none":
         return None
-    axis = attributes.get("axis", 0)
+    axis = attributes["axis"]
     places = np.where(indices < 0, indices + data.shape[axis], indices)
     if places.size and not ((places >= 0) & (places < data.shape[axis])).all():
         return None

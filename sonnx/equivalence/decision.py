@@ -30,7 +30,7 @@ from sonnx.equivalence.open_pair import open_pair
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import INEXACT, Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
 from sonnx.equivalence.sides import Pairing, Side, paired, same_content, shapes_of_open_inputs, sized_sides, with_shapes
-from sonnx.equivalence.terms import Store, Term, run_domain
+from sonnx.equivalence.terms import Store, Term, first_names, run_domain
 from sonnx.equivalence.unmatched import first_unmatched, term_name
 from sonnx.equivalence.walk import Cut, Walk, may_jump
 from sonnx.executor.model_inputs import required_inputs
@@ -217,7 +217,7 @@ class _Matched(Struct, frozen=True, dict=True):
     @cached_property
     def names(self) -> tuple[Mapping[int, str], Mapping[int, str]]:
         """The first name of each term in both models."""
-        return _names(self.values[0]), _names(self.values[1])
+        return first_names(self.values[0]), first_names(self.values[1])
 
     @property
     def decided(self) -> bool:
@@ -428,14 +428,6 @@ def _answer(walk: Walk, first: Term | None, second: Term | None) -> Answer:
     if first is second:
         return Answer.IDENTICAL
     return Answer.ROUNDING if walk.equal_up_to_rounding(first, second) else Answer.UNDECIDED
-
-
-def _names(values: Mapping[str, Term]) -> dict[int, str]:
-    """The first name of each term."""
-    names: dict[int, str] = {}
-    for name, term in values.items():
-        names.setdefault(term.number, name)
-    return names
 
 
 def _weakest(answers: Sequence[Answer]) -> Answer:

@@ -22,6 +22,7 @@ from sonnx.equivalence.changes import (
 )
 from sonnx.equivalence.decision import compare_sized, conditions_of
 from sonnx.equivalence.interpretation import terms_of
+from sonnx.equivalence.layouts import stated_layout
 from sonnx.equivalence.node_changes import NodeComparison
 from sonnx.equivalence.node_pairs import GraphTerms, Pairs
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
@@ -31,7 +32,7 @@ from sonnx.equivalence.terms import empty_store
 from sonnx.equivalence.walk import Walk
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import Model, Type
-from sonnx.model.scopes import imports_of
+from sonnx.model.scopes import canonical_domain, imports_of
 from sonnx.profile import catalogue
 
 STANDS, PARTLY, RENEW = "stands", "stands in part", "renew"
@@ -55,15 +56,16 @@ def changes_of(first: Side, second: Side, options: PairOptions) -> ModelChanges:
     nodes = tuple(compared.nodes())
     request = CheckRequest(edition)
     reports = [check_model(side.model, "", request, side.file.name) for side in (first, second)]
+    header = [*_header(first.model, second.model, options.renamed), *_precision(answer)]
     return ModelChanges(
         first.file, second.file, conditions_of(first, second, options, answer.binding if answer else {}),
         None if answer is None else answer.answer,
         claim,
-        tuple(_header(first.model, second.model, options.renamed)),
+        (*header, *_layouts(first.model, second.model)),
         nodes,
         (reports[0].verdict, reports[1].verdict),
         tuple(_findings(reports[0], reports[1], compared.pairs)),
-        tuple(_evidence(nodes, answer)),
+        tuple(_evidence(nodes, answer, claim or _given_sizes(options))),
     )  # fmt: skip
 
 
@@ -144,6 +146,26 @@ def _header(first: Model, second: Model, renamed: Mapping[str, str]) -> Iterator
         yield f"IR version: {first.ir_version} -> {second.ir_version}"
 
 
+def _precision(answer: Equivalence | None) -> Iterator[str]:
+    """What has fewer digits in one of the models, by kind and type."""
+    counted = Counter((each.kind, each.format, each.narrower) for each in (answer.narrowings if answer else ()))
+    for (kind, element, narrower), number in sorted(counted.items()):
+        yield f"precision: {plural(number, kind)} rounded to {element} in the {narrower} model"
+
+
+def _layouts(first: Model, second: Model) -> Iterator[str]:
+    """Operators on tensors whose elements stand in another order, by layout, where one model has more of them."""
+    counts = [
+        Counter(layout.layout for node in model.graph.nodes
+                if (layout := stated_layout(canonical_domain(node.domain), node)) is not None)
+        for model in (first, second)
+    ]  # fmt: skip
+    for layout in sorted(counts[0].keys() | counts[1].keys()):
+        if counts[0][layout] != counts[1][layout]:
+            named = {"blocks": "channels in blocks (NCHWc)", "channels-last": "channels last (NHWC)"}[layout]
+            yield f"layout: {plural(counts[0][layout], 'node')} with {named} -> {counts[1][layout]}"
+
+
 def _findings(first: Report, second: Report, pairs: Pairs) -> Iterator[FindingChange]:
     """The findings of either model that the other one does not have at the node or value that corresponds."""
     before = [(_subject(root, pairs), root) for root in first.roots]
@@ -183,8 +205,15 @@ def _subject(finding: Finding, pairs: Pairs | None) -> tuple[str, Verdict, str]:
 # ------------------------------------------------------------------ evidence
 
 
-def _evidence(nodes: Sequence[NodeChange], answer: Equivalence | None) -> Iterator[EvidenceStanding]:
-    """Which kinds of evidence about the first model stand for the second one."""
+def _given_sizes(options: PairOptions) -> str:
+    """The numbers of symbols and the shapes that were given, "" where none were."""
+    sizes = [f"{escape(name)} = {number}" for name, number in options.bind.items()]
+    sizes += [f"{escape(name)} of shape {list(shape)}" for name, shape in options.input_shapes.items()]
+    return f"for {', '.join(sizes)} only" if sizes else ""
+
+
+def _evidence(nodes: Sequence[NodeChange], answer: Equivalence | None, sizes: str) -> Iterator[EvidenceStanding]:
+    """Which kinds of evidence about the first model stand for the second one, for these sizes of inputs."""
     pairs = [node for node in nodes if node.first is not None and node.second is not None]
     whole = len(pairs) == len(nodes)
     identical = sum(pair.value is Answer.IDENTICAL for pair in pairs)
@@ -192,26 +221,30 @@ def _evidence(nodes: Sequence[NodeChange], answer: Equivalence | None) -> Iterat
     total = sum(node.second is not None for node in nodes)
     all_same = answer is not None and answer.answer.at_any_size is Answer.IDENTICAL and not answer.binding
 
+    where_equal = f", {sizes}" if sizes else ""
+    narrowed = answer is not None and answer.answer.at_any_size is Answer.NARROWED
+
     def of(number: int) -> str:
-        return f"{number} of {plural(total, 'node')} of the second model"
+        return f"{number} of {plural(total, 'node')} of the second model{where_equal if number else ''}"
 
     yield EvidenceStanding(
         "verdict (sonnx check)", RENEW, "the whole model, as shown above", "a verdict is about one file",
     )  # fmt: skip
     yield EvidenceStanding(
         "exact values (sonnx run)", STANDS if all_same else PARTLY if identical else RENEW,
-        "all outputs" if all_same else f"the values of {of(identical)}",
-        "identical values have equal bits for every input",
+        f"all outputs{where_equal}" if all_same else f"the values of {of(identical)}",
+        "narrowed values have other bits" if narrowed else "identical values have equal bits for every input",
     )  # fmt: skip
     yield EvidenceStanding(
         "ranges of ideal values (sonnx bound)", STANDS if all_same else PARTLY if identical else RENEW,
-        "all outputs" if all_same else f"the values of {of(identical)}",
-        "equal exact values have equal ideal values",
+        f"all outputs{where_equal}" if all_same else f"the values of {of(identical)}",
+        "narrowed constants have other ideal values; equivalent --box bounds the difference"
+        if narrowed else "equal exact values have equal ideal values",
     )  # fmt: skip
     same_nodes = STANDS if whole and unchanged == total else PARTLY if unchanged else RENEW
     yield EvidenceStanding(
         "error bounds (sonnx bound)", same_nodes, f"the values of {of(unchanged)}",
-        "they depend on every operation before",
+        "each narrowing adds an error (equivalent --box)" if narrowed else "they depend on every operation before",
     )  # fmt: skip
     yield EvidenceStanding(
         "proofs about symbols (sonnx prove)", same_nodes, f"the calls of {of(unchanged)}",

@@ -1,4 +1,5 @@
-"""Estimators of ai.onnx.ml by operators of ONNX, over the reals: LinearRegressor, LinearClassifier, and Normalizer.
+"""Estimators of ai.onnx.ml by operators of ONNX, over the reals: LinearRegressor, LinearClassifier, and Normalizer;
+and TreeEnsembleRegressor of one tree, bit for bit.
 
 They are written here independently of the rewrites that write such nodes, so that a mistake in either is seen.
 """
@@ -12,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.equivalence.terms import Term
+from sonnx.equivalence.trees import Constants, tree_nodes
 from sonnx.model.ir import Attribute, Node
-from sonnx.numerics.formats import Array
 
 DOMAIN = "ai.onnx.ml"
 TRANSFORMS = {"LOGISTIC": "Sigmoid", "SOFTMAX": "Softmax"}
@@ -24,14 +25,14 @@ NOT_NEGATIVE = ("Sigmoid", "Softmax")
 
 @dataclass
 class WrittenEstimator:
-    """The nodes for one call, in order, and the value of each of its outputs by name."""
+    """The nodes for one call, in order, and the value of each of its outputs by name.
+
+    Where `exact` is set, the values are those of the estimator bit for bit.
+    """
 
     nodes: list[Node] = field(default_factory=list)
     results: dict[str, str] = field(default_factory=dict)
-
-
-Constants = Callable[[str, Array], str]
-"""Makes a constant for a role; its name."""
+    exact: bool = False
 
 
 def has_estimator(domain: str, operator: str) -> bool:
@@ -102,6 +103,14 @@ def _normalizer(node: Node, first: Term, values: Mapping[str, Any], constant: Co
     return WrittenEstimator(nodes, {output: quotient})
 
 
+def _tree(node: Node, first: Term, values: Mapping[str, Any], constant: Constants) -> WrittenEstimator | None:
+    """Less and Where for each branch of one tree."""
+    if first.shape is None:
+        return None
+    nodes = tree_nodes(node, first.shape, values, constant)
+    return None if nodes is None else WrittenEstimator(nodes, {node.outputs[0]: nodes[-1].outputs[0]}, exact=True)
+
+
 def _scores(
     written: WrittenEstimator, node: Node, first: Term, values: Mapping[str, Any], rows: object, constant: Constants
 ) -> str:
@@ -128,4 +137,5 @@ _ESTIMATORS: Mapping[str, Callable[[Node, Term, Mapping[str, Any], Constants], W
     "LinearRegressor": _regressor,
     "LinearClassifier": _classifier,
     "Normalizer": _normalizer,
+    "TreeEnsembleRegressor": _tree,
 }

@@ -29,6 +29,7 @@ from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
 from sonnx.equivalence.recurrent import GATES, cell_nodes
 from sonnx.equivalence.terms import Term
+from sonnx.equivalence.trivial_calls import TrivialCall, trivial_call
 from sonnx.equivalence.written_out import WrittenOut, written_out
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.prepared_call import PreparedNode
@@ -46,6 +47,8 @@ STEPS_SINCE, STEPS_AT = 9, 13
 """The operator set that has every operator of the steps with broadcasting, and the one that stands for older ones."""
 CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 """Operators of any number of inputs that are a chain of Add."""
+FEATURES = ("ai.onnx.ml", "ArrayFeatureExtractor")
+"""Gather along the last axis."""
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 LAYOUT = "{} means what sonnx states for it (layouts.toml)"
@@ -103,6 +106,9 @@ class Expansion:
                 return None
         if visit.call.calls_function:
             return self._inlined(visit, place)
+        trivial = None if operator[0] else trivial_call(node, place.values(visit.inputs), visit.call.operator_set)
+        if trivial is not None:
+            return self._trivial(trivial, visit)
         layout = stated_layout(operator[0], node)
         if layout is not None:
             return self._in_order(layout, visit, place)
@@ -114,6 +120,8 @@ class Expansion:
             return self._dynamic_product(visit, place)
         if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
             return self._chain(visit, place)
+        if operator == FEATURES:
+            return self._features(visit, place)
         if has_estimator(*operator):
             return self._estimator(visit, place)
         if operator == ("", "Gemm"):
@@ -159,6 +167,17 @@ class Expansion:
                 return
             term = in_layout
         place.define(result.node.outputs[0], term)
+
+    def _trivial(self, call: TrivialCall, visit: Visit[Term, str]) -> list[Node]:
+        """The simpler call of the first input."""
+        node = visit.node
+        if call.exact:
+            self.store.rest_on("trivial-call")
+            return [Node(node.name, call.becomes, "", "", node.inputs[:1], node.outputs[:1], ())]
+        inner = f"{node.outputs[0]} (simpler)"
+        last = Node(node.name, "Identity", "", "", (inner,), node.outputs[:1], ())
+        self.results.append(PassedOn(last, node.operator, elementwise=True))
+        return [Node("", call.becomes, "", "", node.inputs[:1], (inner,), ()), last]
 
     def _in_order(self, layout: LayoutOperator, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The operator on channels in the second axis that an operator with another layout means."""
@@ -389,6 +408,25 @@ class Expansion:
             Node(node.name, "Transpose", "", "", (apart,), (output,), (perm,)),
         ]
 
+    def _features(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """ArrayFeatureExtractor: Gather of the last axis, by the indices as a list; a list is a matrix of one row."""
+        node, shapes = visit.node, [None if term is None else term.shape for term in place.values(visit.inputs)]
+        if len(shapes) != 2 or None in shapes or not shapes[0] or not node.outputs[0]:
+            return None
+        data, indices = shapes
+        output = node.outputs[0]
+        result = (*(data[:-1] if len(data) > 1 else (1,)), prod(indices))  # type: ignore[arg-type,index]
+        listed, gathered = f"{output} (list)", f"{output} (gathered)"
+        extents = [self._constant(f"{output} ({role})", np.array(extent, np.int64), place) for role, extent in (
+            ("indices", (prod(indices),)), ("shape", result))]  # type: ignore[arg-type]  # fmt: skip
+        axis = Attribute("axis", "int", len(data) - 1, fields=("i",))  # type: ignore[arg-type]
+        self.store.assume(MEANING.format(".".join(FEATURES)))
+        return [
+            Node("", "Reshape", "", "", (node.inputs[1], extents[0]), (listed,), ()),
+            Node("", "Gather", "", "", (node.inputs[0], listed), (gathered,), (axis,)),
+            Node(node.name, "Reshape", "", "", (gathered, extents[1]), (output,), ()),
+        ]
+
     def _attention(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of an operator of transformers, over the reals."""
         node = visit.node
@@ -422,7 +460,7 @@ class Expansion:
         return [Node(visit.node.name, found.operator, "", "", names, (output,), found.attributes)]
 
     def _estimator(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
-        """The nodes of an estimator, over the reals, and one for each output that passes its value on."""
+        """The nodes of an estimator, most over the reals, and one for each output that passes its value on."""
         node, inputs = visit.node, place.values(visit.inputs)
         label, name = next(filter(None, node.outputs), ""), f"{canonical_domain(node.domain)}.{node.operator}"
 
@@ -434,7 +472,7 @@ class Expansion:
             return None
         self.store.assume(MEANING.format(name))
         last = [Node(node.name, "Identity", "", "", (value,), (out,), ()) for out, value in written.results.items()]
-        self.results += [PassedOn(each, name) for each in last]
+        self.results += [] if written.exact else [PassedOn(each, name) for each in last]
         return [*written.nodes, *last]
 
     def _formula(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:

@@ -82,13 +82,8 @@ class Fused(Struct, frozen=True):
             {"": {AXES}, "from-axis": {"axis"}, "axis": {"axis"}}.get(self.reduces, set()) if self.has_axes else set()
         )
         activation = {PARAMETERS} if any("@activation" in step for step in self.steps) else set[str]()
-        return (
-            activation
-            | frozenset(re.findall(r"[A-Za-z_]\w*", " ".join(self.steps)))
-            | self.only.keys()
-            | axis
-            | {*self.further}
-        )
+        words = re.findall(r"[A-Za-z_]\w*", " ".join(self.steps))
+        return frozenset({*words, *self.only, *self.further, *axis, *activation})
 
     @property
     def has_axes(self) -> bool:

@@ -27,7 +27,7 @@ IDEAL: Domains = (BoundsDomain, BoundsDomain)
 
 
 def largest_differences(
-    first: Side, second: Side, pairing: Pairing, options: EquivalenceOptions, domains: Domains = IDEAL, *, exact: bool
+    first: Side, second: Side, pairing: Pairing, options: EquivalenceOptions, domains: Domains, *, exact: bool
 ) -> dict[str, float]:
     """At least the difference of any two implementations, by output of the first model: both errors, and the distance
     of the ideal values.

@@ -24,7 +24,7 @@ from sonnx.graph.interpreter import Transferred
 from sonnx.language.evaluator import RUN_TIME, TensorFacts
 from sonnx.model.ir import Tensor
 from sonnx.model.scopes import canonical_domain
-from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, grown
+from sonnx.numerics.enclosures.arithmetic import FORMATS, above, below, ends_of_product, grown
 from sonnx.numerics.enclosures.values import Condition, Linear, NotBounded, Transfer, Value, new_serial, nothing, spread
 from sonnx.numerics.formats import Array
 from sonnx.operators import operator_facts
@@ -250,17 +250,11 @@ def _off(parameters: Sequence[Value | None], epsilon: float, spatial: int) -> tu
         if each is not None
     )
     roots = tuple([1 / np.sqrt(np.maximum(end + epsilon, 0.0)) for end in reversed(variance)])
-    factors = _products(scale, roots)
-    shifts = _products(mean, factors)
+    factors = ends_of_product(scale, roots)
+    shifts = ends_of_product(mean, factors)
     width = (factors[1] - factors[0]) * (1 + 2.0**-40)
     sizes = np.abs(np.stack([*factors, *shifts, *bias])).max(axis=0)
     return width, (bias[1] - bias[0] + shifts[1] - shifts[0]) * (1 + 2.0**-40) + sizes * 2.0**-45
-
-
-def _products(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple[Array, Array]:
-    """The ends of the products of numbers in two ranges."""
-    products = np.stack([a * b for a in first for b in second])
-    return below(products.min(axis=0)), above(products.max(axis=0))
 
 
 def _further_off(value: Value, off: Array) -> Value:

@@ -19,7 +19,7 @@ from sonnx.equivalence import keys
 from sonnx.equivalence.changes import ConstantChange, NodeChange, NodePlace, NodeStatus
 from sonnx.equivalence.node_pairs import GraphTerms, Pairs
 from sonnx.equivalence.result import Answer
-from sonnx.equivalence.terms import Term
+from sonnx.equivalence.terms import Term, first_names
 from sonnx.equivalence.walk import Walk
 from sonnx.model.ir import Attribute, Graph, Model, Node, Tensor, subgraphs
 from sonnx.model.scopes import canonical_domain, function_key, imports_of
@@ -62,7 +62,7 @@ class NodeComparison:
             index: self._pair(index, partner, index in moved) for index, partner in sorted(self.pairs.forward.items())
         }
         gone = [index for index in range(len(self.first.graph.nodes)) if index not in self.pairs.forward]
-        names = _names(self.first.values), _names(self.second.values)
+        names = first_names(self.first.values), first_names(self.second.values)
         for index, limit in enumerate(self._limits(moved)):
             while gone and gone[0] < limit:
                 yield self._single(NodeStatus.GONE, self.first, gone.pop(0), names[1])
@@ -184,11 +184,6 @@ class NodeComparison:
         if self.pairs.partner(name) == their_name or (term is their_term and term is not None):
             return True
         return term is not None and their_term is not None and self.walk.equal_up_to_rounding(term, their_term)
-
-
-def _names(values: Mapping[str, Term]) -> dict[int, str]:
-    """The first name of each term."""
-    return {term.number: name for name, term in reversed(list(values.items()))}
 
 
 def _read(name: str) -> str:

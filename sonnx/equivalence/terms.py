@@ -7,7 +7,7 @@ Constants are equal where type, shape and every bit agree: a digest finds them, 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -22,7 +22,7 @@ from sonnx.language.evaluator import TensorFacts
 from sonnx.numerics.application import Application
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, format_of
 
-OWN = frozenset({"input", "constant", "moved", "ideal", "narrowed", "declared", "unknown", "sparse"})
+OWN = frozenset({"input", "constant", "moved", "ideal", "narrowed", "quotient", "declared", "unknown", "sparse"})
 """What terms are that no operator computes; an operator of a model may have such a name."""
 
 BLOCK_SIZES = (16, 8)
@@ -203,6 +203,12 @@ class Store:
         """The output of an operator that equals a term over the reals; nothing is known of its roundings."""
         return self._unique(("ideal", operator, term.number), "ideal", operator, (term,), 0, term.facts)
 
+    def quotient(self, dividend: Term | None, divisor: Term, facts: TensorFacts) -> Term:
+        """The quotient of two values over the reals, broadcast to the shape of the facts; None stands for 1."""
+        number = 0 if dividend is None else dividend.number
+        identity = ("quotient", number, divisor.number, repr(facts.shape))
+        return self._unique(identity, "quotient", None, (dividend, divisor), 0, facts)
+
     def narrowed(self, term: Term, passage: Passage) -> Term:
         """A value after it passed through integers (`narrowings.py`)."""
         return self._unique(("narrowed", passage, term.number), "narrowed", passage, (term,), 0, term.facts)
@@ -226,6 +232,14 @@ class Store:
                 application=application, domain=domain, origin=origin,
             )  # fmt: skip
         return term
+
+
+def first_names(values: Mapping[str, Term]) -> dict[int, str]:
+    """The first name of each term, by its number."""
+    names: dict[int, str] = {}
+    for name, term in values.items():
+        names.setdefault(term.number, name)
+    return names
 
 
 def run_domain(edition: str | None) -> RunDomain:

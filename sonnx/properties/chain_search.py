@@ -13,7 +13,7 @@ from sonnx.bounds.box import Box, Interval
 from sonnx.numerics.formats import Array
 from sonnx.properties.chains import Chain, Rows
 from sonnx.properties.search import Decision, Sets, Witness
-from sonnx.supervise.search import Frontier, PartState, search
+from sonnx.supervise.search import Frontier, PartState, SearchLimit, search
 
 BATCH = 64
 """Parts that are bounded at once, where memory allows it."""
@@ -95,13 +95,13 @@ def open_parts(tree: Tree, low: Array, high: Array) -> list[ChainPart]:
 
 
 def decide_chain(
-    task: ChainTask, end: float, parts: Sequence[ChainPart], progress: Callable[[str], None] | None = None
+    task: ChainTask, limit: SearchLimit, parts: Sequence[ChainPart], progress: Callable[[str], None] | None = None
 ) -> Decision:
     """Decide a task on parts of its box, and complete their trees.
 
     Args:
         task: what is decided.
-        end: the time, as `monotonic` has it, after which no part is bounded.
+        limit: after which no part is bounded.
         parts: what is open; each leaf of their trees gets its slopes where the property is shown, or `open`, its stage.
         progress: called with the share of the box that is decided.
     """
@@ -112,7 +112,7 @@ def decide_chain(
     decision.shown = 1.0 + sum(part.less for part in parts)
     frontier = Frontier(problem, parts)
     search(
-        frontier, end, at_least=BATCH, every=BATCH,
+        frontier, limit, at_least=BATCH, every=BATCH,
         progress=lambda: None if progress is None else progress(
             f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(frontier.open)} open"
         ),

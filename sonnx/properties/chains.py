@@ -22,6 +22,8 @@ UNIT = 2.0**-52
 TINY = 1e-290
 """More than what underflows in a part."""
 
+NEAR_TIE = 2.0**-20
+"""The share of an interval within which an end counts as 0, as it may be 0 in the checker's exact integers."""
 AT_ONCE = 2048
 """Neurons that are bounded at once."""
 MOST_NUMBERS = 1 << 25
@@ -131,9 +133,10 @@ class BatchBounds:
         relu = self.chain.layers[number].relu
         whole = self.roundings(number)
         low, high = self._intervals(number)
-        unsure = (low < 0) & (high > 0) & relu
+        # As the checker takes them: by intervals alone where these decide the sign, or may decide it there.
+        tie = NEAR_TIE * (high - low)
+        unsure = (low < -tie) & (high > tie) & relu
         if number and unsure.any():
-            # As the checker takes them: by intervals alone where these decide the sign.
             near = self._nearer(number, np.flatnonzero(unsure.any(axis=0)))
             low, high = (
                 np.where(unsure, pick(end, other), end)

@@ -1,6 +1,6 @@
 """The options of `sonnx verify`; numpy is not loaded for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -22,10 +22,23 @@ class VerifyOptions(ModelOptions, frozen=True, kw_only=True):
     round_inputs: Annotated[
         bool, Argument("an input that the property fixes to a decimal takes the nearest number of its type")
     ] = False
+    networks: Annotated[
+        Collection[str],
+        Argument("the model of another network of a VNN-LIB 2 query", metavar="NAME=FILE", name="network"),
+    ] = ()
     hypotheses: HypothesesName = DEFAULT_HYPOTHESES
     search: Annotated[
-        float, Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=positive)
-    ] = 60.0
+        float | None,
+        Argument("how long parts of the box are analysed (default 60)", metavar="SECONDS", read=positive),
+    ] = None
+    parts: Annotated[
+        int | None,
+        Argument(
+            "analyse at most N parts of each box: the answer does not depend on the time, unless --search ends it",
+            "N",
+            read=amount("parts"),
+        ),
+    ] = None
     jobs: Annotated[
         int | None,
         Argument("processes that analyse the box (default: this one)", "N", read=amount("processes")),
@@ -49,6 +62,11 @@ class VerifyOptions(ModelOptions, frozen=True, kw_only=True):
     certificate: Annotated[
         Path | None,
         Argument("write a certificate, which a program without sonnx checks", "FILE", read=Path),
+        WHAT_IS_SHOWN,
+    ] = None
+    results: Annotated[
+        Path | None,
+        Argument("write sat, unsat, unknown or timeout, with a counterexample", "FILE", read=Path),
         WHAT_IS_SHOWN,
     ] = None
     edition: Edition = None

@@ -19,7 +19,7 @@ from sonnx.numerics.formats import Array
 from sonnx.properties.chain_search import BATCH, TRIED_POINTS, ChainTask, Tree, margins_of, slope_digits
 from sonnx.properties.chains import BatchBounds, Rows, least_on_sides
 from sonnx.properties.search import Decision
-from sonnx.supervise.search import Frontier, PartState, search
+from sonnx.supervise.search import Frontier, PartState, SearchLimit, search
 
 STEPS = 10
 """Steps of the search for multipliers."""
@@ -51,13 +51,13 @@ class PhasePart(NamedTuple):
 
 
 def decide_by_phases(
-    task: ChainTask, end: float, progress: Callable[[str], None] | None = None
-) -> tuple[Decision, Tree] | None:
-    """Decide a task; None where the time is over before.
+    task: ChainTask, limit: SearchLimit, progress: Callable[[str], None] | None = None
+) -> tuple[Decision, Tree | None]:
+    """Decide a task; no tree where the limit is reached before.
 
     Args:
         task: what is decided.
-        end: the time, as `monotonic` has it, after which no part is bounded.
+        limit: after which no part is bounded.
         progress: called with how many parts are open.
     """
     problem = _PhaseProblem(task)
@@ -65,13 +65,13 @@ def decide_by_phases(
     frontier = Frontier(problem, [PhasePart((), tree, -np.inf, np.zeros((len(task.atoms), 0)))])
     decision = problem.decision
     search(
-        frontier, end, at_least=BATCH, every=BATCH,
+        frontier, limit, at_least=BATCH, every=BATCH,
         progress=lambda: None if progress is None else progress(
             f"{decision.parts} parts by signs of neurons, {len(frontier.open)} open"
         ),
     )  # fmt: skip
     if decision.witness is None and (frontier.open or frontier.stuck):
-        return None
+        return decision, None
     decision.shown = 1.0 if decision.witness is None else 0.0
     return decision, tree
 

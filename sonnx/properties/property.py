@@ -32,10 +32,11 @@ Interval = tuple[Fraction | None, Fraction | None]
 
 
 class Atom(NamedTuple):
-    """Σ coefficients · y <= bound, over elements of the output by their flat numbers."""
+    """Σ coefficients · y <= bound, or < where it is strict, over elements of the output by their flat numbers."""
 
     coefficients: tuple[tuple[int, Fraction], ...]
     bound: Fraction
+    is_strict: bool = False
 
     def __str__(self) -> str:
         """The atom as `Y_1 - Y_0 <= 0.5`."""
@@ -44,7 +45,7 @@ class Atom(NamedTuple):
             sign = "-" if factor < 0 else "+"
             size = "" if abs(factor) == 1 else f"{_text(abs(factor))} "
             text += f" {sign} {size}Y_{index}" if text else f"{'-' if factor < 0 else ''}{size}Y_{index}"
-        return f"{text or '0'} <= {_text(self.bound)}"
+        return f"{text or '0'} {'<' if self.is_strict else '<='} {_text(self.bound)}"
 
 
 def _text(number: Fraction) -> str:

@@ -95,6 +95,10 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
     """The input elements that the property fixes to a decimal which their type does not have: the answer is about the
     nearest number of the type.
     """
+    timed_out: Annotated[bool, HIDDEN] = False
+    """Whether the time of the search ended it."""
+    assignment: Annotated[tuple[tuple[str, float], ...], HIDDEN] = ()
+    """The elements of the violating input and of the exact outputs for it, by the names that the property has."""
     witness: Annotated[Mapping[str, Array], HIDDEN] = {}
     certificate: Annotated[str | None, HIDDEN] = None
 
@@ -144,6 +148,15 @@ class PropertyResult(Result, Rendered, frozen=True, kw_only=True):
     def input(self) -> dict[str, Any] | None:
         """The violating input by name, as nested lists; null where there is none."""
         return {name: array.astype(np.float64).tolist() for name, array in self.witness.items()} or None
+
+    def competition_answer(self) -> str:
+        """The answer as the competitions of verifiers have it, a counterexample with each element on a line."""
+        words = {PropertyAnswer.HOLDS: "unsat", PropertyAnswer.VIOLATED: "sat"}
+        word = words.get(self.answer, "timeout" if self.timed_out else "unknown")
+        lines = [f"({name} {number!r})" for name, number in self.assignment]
+        return "\n".join([word, *([f"({lines[0]}", *(f" {line}" for line in lines[1:])] if lines else [])]) + (
+            ")\n" if lines else "\n"
+        )
 
     def write_witness(self, folder: Path) -> None:
         """Write the violating input to a new folder, all of it or nothing: NAME.npy, or input_K.npy for an odd name.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 from sonnx.base.errors import BadInput
@@ -15,6 +14,7 @@ from sonnx.properties.phases import decide_by_phases
 from sonnx.properties.search import Decision
 from sonnx.supervise.identity import Identity
 from sonnx.supervise.journal import Journal
+from sonnx.supervise.search import SearchLimit
 
 FIRST_SECONDS, MOST_SECONDS = 2.0, 30.0
 """How long the first round takes, which is in this process, and how long others take at most."""
@@ -78,7 +78,7 @@ class KeptParts:
 
 
 def decide_in_rounds(
-    task: ChainTask, number: int, end: float, kept: KeptParts | None = None, elsewhere: Elsewhere | None = None,
+    task: ChainTask, number: int, limit: SearchLimit, kept: KeptParts | None = None, elsewhere: Elsewhere | None = None,
     progress: Progress | None = None,
 ) -> tuple[Decision, Tree]:  # fmt: skip
     """Decide a task; the tree of its parts is complete where the property holds.
@@ -86,7 +86,7 @@ def decide_in_rounds(
     Args:
         task: what is decided.
         number: of the task in the property.
-        end: the time, as `monotonic` has it, after which no part is bounded.
+        limit: after which no part is bounded.
         kept: keeps the parts.
         elsewhere: decides parts in other processes after the first round.
         progress: called with the share of the box that is decided.
@@ -94,22 +94,24 @@ def decide_in_rounds(
     Raises:
         BadInput: the file that keeps the parts is damaged.
     """
+    by_signs = 0
     if kept is None and elsewhere is None and len(task.low) > HALVED:
-        now = monotonic()
-        by_signs = decide_by_phases(task, now + max(0.0, end - now) * SIGNS, progress)
-        if by_signs is not None:
-            return by_signs
+        decision, tree_of_signs = decide_by_phases(task, limit.share(SIGNS), progress)
+        if tree_of_signs is not None:
+            return decision, tree_of_signs
+        by_signs = decision.parts
     tree, parts, margin = TaskParts({}) if kept is None else kept.task(number, task.low, task.high)
+    limit = limit.less(by_signs)
     seconds, is_first = FIRST_SECONDS, True
     while True:
         open_now = open_parts(tree, task.low, task.high)
-        left = max(0.0, end - monotonic())
         if is_first or elsewhere is None:
             # One round is enough where nothing is kept.
-            until = end if elsewhere is None and kept is None else monotonic() + min(left, seconds)
-            decision = decide_chain(task, until, open_now, progress)
+            alone = elsewhere is None and kept is None
+            round_limit = limit if alone else SearchLimit.after(min(limit.seconds, seconds))
+            decision = decide_chain(task, round_limit, open_now, progress)
         else:
-            decision = elsewhere(task, open_now, min(left, seconds))
+            decision = elsewhere(task, open_now, min(limit.seconds, seconds))
             conclude(decision, open_parts(tree, task.low, task.high), task)
             if progress is not None:
                 progress(
@@ -118,8 +120,8 @@ def decide_in_rounds(
         parts, margin = parts + decision.parts, min(margin, decision.margin)
         if kept is not None:
             kept.keep(number, TaskParts(tree, parts, margin))
-        if decision.witness is not None or not decision.waiting or monotonic() >= end:
+        if decision.witness is not None or not decision.waiting or limit.less(parts).is_reached:
             break
         seconds, is_first = min(2 * seconds, MOST_SECONDS), False
-    decision.parts, decision.margin = parts, margin
+    decision.parts, decision.margin = by_signs + parts, margin
     return decision, tree

@@ -23,7 +23,7 @@ from sonnx.numerics.enclosures.arithmetic import UNIT, grown, magnitude
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.properties.property import Task, float_above, float_below, rows_of
-from sonnx.supervise.search import Frontier, PartState, search
+from sonnx.supervise.search import Frontier, PartState, SearchLimit, search
 
 STEPS = 12
 """Points that are tried from the centre of a part."""
@@ -60,6 +60,7 @@ class Sets:
         self.low = np.array([float_below(bound) for bound in values.bounds])
         self.high = np.array([float_above(bound) for bound in values.bounds])
         places = {atom: place for place, atom in enumerate(atoms)}
+        self.strict = np.array([atom.is_strict for atom in atoms], bool)
         self.sets = [np.array([places[atom] for atom in clause], np.int64) for clause in task.unsafe]
 
     def excluded(self, margins: Array) -> bool:
@@ -81,7 +82,8 @@ class Sets:
 
     def occurs(self, most: Array) -> int | None:
         """The number of a set of which all atoms hold, None if there is none."""
-        return next((number for number, members in enumerate(self.sets) if bool((most[members] <= 0).all())), None)
+        hold = np.where(self.strict, most < 0, most <= 0)
+        return next((number for number, members in enumerate(self.sets) if bool(hold[members].all())), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,7 @@ class Decision:
 
 
 def decide_by_boxes(
-    analyser: Analyser, output: str, elements: Mapping[str, str], task: Task, end: float,
+    analyser: Analyser, output: str, elements: Mapping[str, str], task: Task, limit: SearchLimit,
     progress: Callable[[str], None] | None = None,
 ) -> Decision:  # fmt: skip
     """Decide a task.
@@ -130,7 +132,7 @@ def decide_by_boxes(
         output: the name of the output.
         elements: the element type of each input.
         task: the box and the unsafe sets.
-        end: the time, as `monotonic` has it, after which no part is analysed.
+        limit: after which no part is analysed.
         progress: called with the share of the box that is decided.
 
     Raises:
@@ -142,7 +144,7 @@ def decide_by_boxes(
     frontier = Frontier(problem, problem.undecided(task.box, 1.0, value))
     if decision.witness is None:
         search(
-            frontier, end, every=8,
+            frontier, limit, every=8,
             progress=lambda: None if progress is None else progress(
                 f"{decision.parts} parts, {decision.shown:.1%} of the volume shown, {len(frontier.open)} open"
             ),

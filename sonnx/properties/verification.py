@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from pathlib import Path
-from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from sonnx.executor.executor import ModelRunner, check_conforming
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model, ValueInfo
-from sonnx.model.reader import Unreadable, file_bytes
+from sonnx.model.reader import Unreadable, file_bytes, read
+from sonnx.numerics.constant_data import with_external_data
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array
 from sonnx.properties.certificate_checker import CLAIM, FORMAT, ROUNDED_CLAIM
@@ -34,15 +36,19 @@ from sonnx.properties.chains import Chain
 from sonnx.properties.joined_outputs import with_one_output
 from sonnx.properties.options import VerifyOptions
 from sonnx.properties.property import Property, Task, elements_of, output_of
+from sonnx.properties.queries import is_query, stated_query
 from sonnx.properties.requirements import largest_element, property_of_toml, robustness
 from sonnx.properties.result import PROPERTY, PropertyAnswer, PropertyResult, TaskAnswer
 from sonnx.properties.rounds import Elsewhere, KeptParts, decide_in_rounds
 from sonnx.properties.search import Decision, Sets, Witness, decide_by_boxes, numbers_at, occurring_set, parts_of
 from sonnx.properties.vnnlib import property_of_vnnlib
 from sonnx.supervise.identity import tool_identity, value_hash
+from sonnx.supervise.search import SearchLimit, shorter_time
 
 MAX_BYTES = 1 << 28
 """Of a property file."""
+SEARCH_SECONDS = 60.0
+"""The time of a search for which neither a time nor a number of parts is stated."""
 MAX_LISTED_SETS = 8
 """Sets of outputs of a box that a result lists."""
 
@@ -72,48 +78,48 @@ def verify_model(
     _require_options(source, options)
     hypotheses = hypotheses_named(options.hypotheses)
     require_arrays(model)
-    asked = with_one_output(model)
+    stated = _stated(model, folder, source, options)
+    asked, about, content = stated.model, stated.property, stated.content
     analyser = Analyser(asked, hypotheses, folder, options.edition, conforming=not options.unchecked)
     output = output_of(asked)
     inputs, outputs = sum(map(elements_of, required_inputs(model))), elements_of(output)
     if not options.unchecked:
         check_conforming(model, analyser.active, name, folder)
-    about, content = _property(asked, folder, source, options)
-    elements = {value.name: value.type.element or "" for value in required_inputs(model)}
-    chain, why = _chain(model, inputs, outputs)
+    _require_shapes(analyser, stated)
+    elements = {value.name: value.type.element or "" for value in required_inputs(asked)}
+    chain, why = _chain(model, inputs, outputs) if stated.names is None else (None, "the property is in VNN-LIB 2")
     for option, refused in (("certificate", "no certificate can be written of this model"),
                             ("resume", "--resume keeps no parts of this model"),
                             ("jobs", "--jobs does not divide the search for this model"),
                             ("cluster", "--cluster does not divide the search for this model")):  # fmt: skip
         if chain is None and getattr(options, option) is not None:
             raise UsageError(f"{refused}: {why}")
-    stated = hashlib.sha256(content or b"").hexdigest()
+    source_digest = hashlib.sha256(content or b"").hexdigest()
     digest = hashlib.sha256(data).hexdigest()
     kept = None
     if options.resume is not None:
         kept = KeptParts(options.resume, {
-            "model": digest, "property": _property_hash(about, stated),
+            "model": digest, "property": _property_hash(about, source_digest),
             "set of hypotheses": value_hash(repr(hypotheses)), "set of options": value_hash(options.edition),
             **tool_identity(("numpy",)),
         })  # fmt: skip
-    end = monotonic() + options.search
+    limit, time = _limit(options), shorter_time("--search", _seconds(options))
     answers: list[TaskAnswer] = []
     trees: list[Tree] = []
     witness: dict[str, Array] = {}
     violated = ""
     for number, task in enumerate(about.tasks):
-        share = end - monotonic()
-        until = monotonic() + max(0.0, share) / (len(about.tasks) - number)
+        share = SearchLimit.after(limit.seconds / (len(about.tasks) - number), limit.parts)
         if not task.unsafe:
             decision = Decision(shown=1.0)  # no output is unsafe
             trees.append({})
         elif chain is not None:
             on_chain = _chain_task(chain, analyser, output, elements, task)
             away = None if elsewhere is None else elsewhere(task)
-            decision, tree = decide_in_rounds(on_chain, number, until, kept, away, options.progress)
+            decision, tree = decide_in_rounds(on_chain, number, share, kept, away, options.progress)
             trees.append(tree)
         else:
-            decision = decide_by_boxes(analyser, output.name, elements, task, until, options.progress)
+            decision = decide_by_boxes(analyser, output.name, elements, task, share, options.progress)
         answers.append(_answer(decision, task))
         if decision.witness is not None:
             witness = dict(decision.witness.point)
@@ -121,28 +127,50 @@ def verify_model(
             break
     certificate = None
     holds = len(trees) == len(about.tasks) and all(answer.answer is PropertyAnswer.HOLDS for answer in answers)
-    conditions = _conditions(options, data, content, answers)
+    conditions = _conditions(options, data, content, answers, time)
     if content is not None and holds:
         certificate = certificate_of(data, content, trees, conditions, about.rounded_inputs)
     return PropertyResult(
         model=name, conditions=conditions, subject=about.name,
         about=hypotheses.statement,
         excludes=tuple(hypotheses.excludes), tasks=tuple(answers), violated=violated, witness=witness,
+        timed_out=limit.seconds <= 0,
+        assignment=_assignment(asked, stated, witness, folder, options.edition) if witness else (),
         certificate=certificate, empty_boxes=about.empty_boxes, rounded_inputs=about.rounded_inputs,
     )  # fmt: skip
 
 
+def _limit(options: VerifyOptions) -> SearchLimit:
+    """Where the search for each box ends.
+
+    Raises:
+        UsageError: parts are to be counted where several processes or runs analyse them.
+    """
+    if options.parts is not None:
+        for option in ("jobs", "cluster", "resume"):
+            if getattr(options, option) is not None:
+                raise UsageError(f"--parts counts the parts of one run in one process; leave out --{option}")
+    return SearchLimit.after(_seconds(options), options.parts)
+
+
+def _seconds(options: VerifyOptions) -> float:
+    """How long the search may take; a number of parts alone sets no time."""
+    return options.search or (SEARCH_SECONDS if options.parts is None else inf)
+
+
 def _conditions(
-    options: VerifyOptions, data: bytes, content: bytes | None, answers: Sequence[TaskAnswer]
+    options: VerifyOptions, data: bytes, content: bytes | None, answers: Sequence[TaskAnswer], time: str
 ) -> Conditions:
-    """What the answer holds for: the options, the files, and the time where it ended the analysis."""
+    """What the answer holds for: the options, the files, and what ended the analysis: its time, or its parts."""
     digests = {MODEL: hashlib.sha256(data).hexdigest()}
+    digests |= {f"network {name}": sha256(path) for name, path in _network_files(options).items()}
     if content is not None:
         digests[PROPERTY] = hashlib.sha256(content).hexdigest()
     if options.robust is not None:
         digests["input of --robust"] = sha256(options.robust)
     is_open = any(answer.answer in (PropertyAnswer.OPEN, PropertyAnswer.IDEAL) for answer in answers)
-    budgets = (f"--search {options.search:g} s",) if is_open else ()
+    counted = options.parts is not None and any(answer.parts >= options.parts for answer in answers)
+    budgets = (f"--parts {options.parts}" if counted else time,) if is_open else ()
     return Conditions.of(options, digests=digests, budgets=budgets)
 
 
@@ -217,10 +245,103 @@ def _require_options(source: Path | None, options: VerifyOptions) -> None:
         raise UsageError("--robust requires --radius, and --radius requires --robust")
 
 
+class _Stated(NamedTuple):
+    """A property of a model with one output, and the bytes of its file.
+
+    Attributes:
+        names: of the elements of the inputs and of the output, where the property is a query of VNN-LIB 2.
+        hidden: values of the model whose shape the query states.
+    """
+
+    model: Model
+    property: Property
+    content: bytes | None
+    names: tuple[str, ...] | None = None
+    hidden: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+
+def _stated(model: Model, folder: Path | None, source: Path | None, options: VerifyOptions) -> _Stated:
+    """The property of a file, or robustness."""
+    if source is None or source.suffix != ".vnnlib":
+        if options.networks:
+            raise UsageError("--network requires a query in VNN-LIB 2")
+        asked = with_one_output(model)
+        return _Stated(asked, *_property(asked, folder, source, options))
+    shown = quote(str(source))
+    content = _content(source, shown)
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput(f"{shown}, line {line}: byte {error.start} of the file is not UTF-8") from None
+    with decoding(source, "a property in VNN-LIB"):
+        if not is_query(text):
+            if options.networks:
+                raise UsageError("--network requires a query in VNN-LIB 2")
+            asked = with_one_output(model)
+            about = property_of_vnnlib(text, asked, source.name, round_inputs=options.round_inputs)
+            return _Stated(asked, about, content)
+        networks = {
+            name: with_external_data(read(file_bytes(path, quote(str(path))), quote(str(path))), path.parent)
+            for name, path in _network_files(options).items()
+        }
+        own = with_external_data(model, folder) if networks else model
+        query = stated_query(text, networks, own, source.name, round_inputs=options.round_inputs)
+    return _Stated(query.model, query.property, content, (*query.inputs, *query.names), query.hidden)
+
+
+def _network_files(options: VerifyOptions) -> dict[str, Path]:
+    """The files of --network by the names of the networks.
+
+    Raises:
+        UsageError: an argument has another form, or names a network again.
+    """
+    files: dict[str, Path] = {}
+    for text in options.networks:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path or name in files:
+            raise UsageError(f"--network takes NAME=FILE, each name once, not {quote(text)}")
+        files[name] = Path(path)
+    return files
+
+
+def _require_shapes(analyser: Analyser, stated: _Stated) -> None:
+    """Refuse a query that states another shape of a hidden node than its values have."""
+    if not stated.hidden or not stated.property.tasks:
+        return
+    values = analyser.run(stated.property.tasks[0].box).values
+    for name, shape in stated.hidden:
+        if values[name].low.shape != shape:
+            raise BadInput(f"{quote(name)} has shape {[*values[name].low.shape]}; the query states {[*shape]}")
+
+
+def _assignment(
+    model: Model, stated: _Stated, witness: Mapping[str, Array], folder: Path | None, edition: str | None
+) -> tuple[tuple[str, float], ...]:
+    """The elements of a violating input and of the exact values of the outputs, rounded once."""
+    runner = ModelRunner(model, folder and folder / "model", edition, unchecked=True)
+    inputs = [np.ravel(witness[value.name]) for value in required_inputs(model)]
+    output = np.ravel(runner.run(witness).values[output_of(model).name])
+    numbers = [float(each) for each in (*np.concatenate(inputs), *output)]
+    count = sum(map(len, inputs))
+    names = stated.names or [*(f"X_{index}" for index in range(count)), *(f"Y_{index}" for index in range(output.size))]
+    return tuple(dict(zip(names, numbers, strict=True)).items())
+
+
+def _content(source: Path, shown: str) -> bytes:
+    try:
+        content = file_bytes(source, shown)
+    except Unreadable as error:
+        raise UsageError(str(error)) from None
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{shown} is not a property of at most {MAX_BYTES} bytes")
+    return content
+
+
 def _property(
     model: Model, folder: Path | None, source: Path | None, options: VerifyOptions
 ) -> tuple[Property, bytes | None]:
-    """The property with the bytes of its file."""
+    """Robustness, or the property of a file in TOML with its bytes."""
     if source is None:
         point = _array(str(options.robust))
         [name] = [value.name for value in required_inputs(model)][:1] or [""]
@@ -228,24 +349,11 @@ def _property(
         place = largest_element(runner.run({name: point}).values[output_of(model).name])
         return robustness(model, point, options.radius or 0.0, place, Path(str(options.robust)).name), None
     shown = quote(str(source))
-    try:
-        content = file_bytes(source, shown)
-    except Unreadable as error:
-        raise UsageError(str(error)) from None
-    if len(content) > MAX_BYTES:
-        raise UsageError(f"{shown} is not a property of at most {MAX_BYTES} bytes")
-    if source.suffix == ".toml":
-        with decoding(source, "a property in TOML"):
-            return property_of_toml(source, model, lambda text: _array(str(source.parent / text))), content
-    if source.suffix != ".vnnlib":
+    content = _content(source, shown)
+    if source.suffix != ".toml":
         raise UsageError(f"{shown} is not a .vnnlib or .toml file")
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput(f"{shown}, line {line}: byte {error.start} of the file is not UTF-8") from None
-    with decoding(source, "a property in VNN-LIB"):
-        return property_of_vnnlib(text, model, source.name, round_inputs=options.round_inputs), content
+    with decoding(source, "a property in TOML"):
+        return property_of_toml(source, model, lambda text: _array(str(source.parent / text))), content
 
 
 def _array(path: str) -> Array:

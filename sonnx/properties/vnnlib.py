@@ -8,10 +8,10 @@ numerals and decimals of SMT-LIB, with a sign and an exponent as published prope
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sonnx.base.errors import BadInput
 from sonnx.base.escaping import quote
@@ -43,6 +43,16 @@ Linear = dict[str, Fraction]
 """Coefficients by variable; "" is the constant."""
 
 
+class AtMostZero(NamedTuple):
+    """That a linear term is at most 0; below 0 where it is strict."""
+
+    terms: Linear
+    is_strict: bool = False
+
+
+Conjunction = tuple[AtMostZero, ...]
+
+
 def property_of_vnnlib(text: str, model: Model, name: str, *, round_inputs: bool = False) -> Property:
     """The property that a file states about a model.
 
@@ -56,8 +66,8 @@ def property_of_vnnlib(text: str, model: Model, name: str, *, round_inputs: bool
         BadInput: the text is not VNN-LIB 1.0, or is about other inputs or outputs; with the line.
     """
     declared = set[str]()
-    conjunctions: list[tuple[Linear, ...]] = [()]
-    for line, command in _commands(text):
+    conjunctions: list[Conjunction] = [()]
+    for line, command in commands_of(text):
         try:
             if isinstance(command, list) and command[:1] == ["declare-const"] and len(command) == 3:
                 declared.add(_declared(command))
@@ -72,12 +82,12 @@ def property_of_vnnlib(text: str, model: Model, name: str, *, round_inputs: bool
             raise BadInput(f"{name}, line {line}: {error}") from None
     try:
         _require_declared(declared, model)
-        return _property(name, conjunctions, model, round_inputs)
+        return property_of_cases(name, conjunctions, model, round_inputs=round_inputs)
     except BadInput as error:
         raise BadInput(f"{name}: {error}") from None
 
 
-def _commands(text: str) -> Iterator[tuple[int, Term]]:
+def commands_of(text: str) -> Iterator[tuple[int, Term]]:
     """The top-level terms with the lines on which they begin."""
     stack: list[list[Term]] = []
     begin = line = 1
@@ -134,7 +144,7 @@ def _constants(model: Model) -> set[str]:
     return {tensor.name for tensor in model.graph.initializers}
 
 
-def _cases(term: Term, declared: set[str]) -> list[tuple[Linear, ...]]:
+def _cases(term: Term, declared: set[str]) -> list[Conjunction]:
     """The disjunctive normal form: conjunctions of linear terms that are at most 0."""
     if not isinstance(term, list) or not term or not isinstance(term[0], str):
         raise BadInput(f"{_shown(term)} is not a formula")
@@ -143,20 +153,28 @@ def _cases(term: Term, declared: set[str]) -> list[tuple[Linear, ...]]:
         if len(parts) != 2:
             raise BadInput(f"{word} compares two terms")
         left, right = (_linear(part, declared) for part in parts)
-        return [(_sum(left, right, -1) if word == "<=" else _sum(right, left, -1),)]
+        return [(AtMostZero(linear_sum(left, right, -1) if word == "<=" else linear_sum(right, left, -1)),)]
     if word == "and":
-        conjunctions: list[tuple[Linear, ...]] = [()]
-        for part in parts:
-            cases = _cases(part, declared)
-            if len(cases) * len(conjunctions) > MAX_CASES:
-                raise BadInput(f"a formula has more than {MAX_CASES} cases")
-            conjunctions = [(*one, *other) for one, other in product(conjunctions, cases)]
-        return conjunctions
+        return cases_of_all([_cases(part, declared) for part in parts])
     if word == "or" and parts:
         return [case for part in parts for case in _cases(part, declared)]
     if word in ("<", ">"):
         raise BadInput(f"VNN-LIB 1.0 compares with <= and >=, not with {word}")
     raise BadInput(f"{_shown(term)} is not a formula of and, or, <= and >=")
+
+
+def cases_of_all(parts: Iterable[Sequence[Conjunction]]) -> list[Conjunction]:
+    """The cases of a conjunction, from those of its parts.
+
+    Raises:
+        BadInput: there are too many.
+    """
+    conjunctions: list[Conjunction] = [()]
+    for cases in parts:
+        if len(cases) * len(conjunctions) > MAX_CASES:
+            raise BadInput(f"a formula has more than {MAX_CASES} cases")
+        conjunctions = [(*one, *other) for one, other in product(conjunctions, cases)]
+    return conjunctions
 
 
 def _linear(term: Term, declared: set[str]) -> Linear:
@@ -165,21 +183,21 @@ def _linear(term: Term, declared: set[str]) -> Linear:
             if term not in declared:
                 raise BadInput(f"{term} is not declared")
             return {term: Fraction(1)}
-        return {"": _number(term)}
+        return {"": number_of(term)}
     if not term or not isinstance(term[0], str):
         raise BadInput(f"{_shown(term)} is not a term")
     word, parts = term[0], [_linear(name, declared) for name in term[1:]]
     if word == "+" and parts:
         total = parts[0]
         for part in parts[1:]:
-            total = _sum(total, part, 1)
+            total = linear_sum(total, part, 1)
         return total
     if word == "-" and len(parts) == 1:
         return {name: -factor for name, factor in parts[0].items()}
     if word == "-" and parts:
         total = parts[0]
         for part in parts[1:]:
-            total = _sum(total, part, -1)
+            total = linear_sum(total, part, -1)
         return total
     if word == "*" and len(parts) == 2:
         for one, other in (parts, parts[::-1]):
@@ -189,7 +207,12 @@ def _linear(term: Term, declared: set[str]) -> Linear:
     raise BadInput(f"{_shown(term)} is not a term of +, - and *")
 
 
-def _number(text: str) -> Fraction:
+def number_of(text: str) -> Fraction:
+    """The number that a word is, exactly.
+
+    Raises:
+        BadInput: it is not a number, or has too many digits.
+    """
     number = NUMBER.fullmatch(text)
     if number is None:
         raise BadInput(f"{_shown(text)!r} is not a number, and not X_I or Y_J")
@@ -203,17 +226,21 @@ def _number(text: str) -> Fraction:
     return value
 
 
-def _sum(one: Linear, other: Linear, sign: int) -> Linear:
+def linear_sum(one: Linear, other: Linear, sign: int) -> Linear:
+    """One term plus another one, or minus it."""
     total = dict(one)
     for name, factor in other.items():
         total[name] = total.get(name, Fraction(0)) + sign * factor
     return total
 
 
-def _property(name: str, conjunctions: list[tuple[Linear, ...]], model: Model, round_inputs: bool) -> Property:
+def property_of_cases(
+    name: str, conjunctions: Iterable[Conjunction], model: Model, *, round_inputs: bool = False
+) -> Property:
     """The conjunctions by their boxes.
 
-    A conjunction with an empty box says nothing, nor does one with a false comparison of constants.
+    A comparison of one input is an end of the box; others are atoms.  A strict end of a box is taken as one that
+    belongs to it.  A conjunction with an empty box says nothing, nor does one with a false comparison of constants.
     """
     by_box: dict[tuple[tuple[int, Interval], ...], list[tuple[Atom, ...]]] = {}
     empty: list[BadInput] = []
@@ -221,21 +248,23 @@ def _property(name: str, conjunctions: list[tuple[Linear, ...]], model: Model, r
     for conjunction in conjunctions:
         ends: dict[int, Interval] = {}
         atoms: list[Atom] = []
-        for linear in conjunction:
+        for linear, is_strict in conjunction:
             used = {variable: factor for variable, factor in linear.items() if variable and factor}
             bound = -linear.get("", Fraction(0))
             if any(variable[0] == "X" for variable in used):
                 _narrow(ends, used, bound)
             else:
-                atoms.append(Atom(tuple((int(variable[2:]), factor) for variable, factor in used.items()), bound))
+                atoms.append(
+                    Atom(tuple((int(variable[2:]), factor) for variable, factor in used.items()), bound, is_strict)
+                )
         try:
             require_not_empty(ends)
         except BadInput as reason:
             empty.append(reason)
             continue
-        is_silent |= not any(variable[:1] == "Y" for linear in conjunction for variable in linear)
+        is_silent |= not any(variable[:1] == "Y" for linear, _ in conjunction for variable in linear)
         unsafe = by_box.setdefault(tuple(sorted(ends.items())), [])
-        if all(atom.coefficients or atom.bound >= 0 for atom in atoms):
+        if all(atom.coefficients or atom.bound > 0 or (atom.bound == 0 and not atom.is_strict) for atom in atoms):
             unsafe.append(tuple(atom for atom in atoms if atom.coefficients) or tuple(atoms[:1]))
     if not by_box:
         raise empty[0]

@@ -124,7 +124,7 @@ def _decision_cases(bounds: Bounds) -> Iterator[CaseResult]:
 def _goal_cases(bounds: Bounds) -> Iterator[CaseResult]:
     if bounds.max_error is not None and bounds.outputs:
         error = bounds.outputs[0].largest_error
-        text = f"the error is at most {upper_bound_text(error, 6)}; asked: {bounds.max_error:.6g}"
+        text = f"the error is at most {upper_bound_text(error, 6)}; the limit is {bounds.max_error:.6g}"
         yield _asked("error", "error", error <= bounds.max_error, "holds", "not shown", text)
     if bounds.split is not None:
         yield _asked("split", "split", bounds.split.finished, "shown", "open", bounds.split.text)
@@ -194,7 +194,7 @@ def _tiles(bounds: Bounds) -> Iterator[tuple[str, str]]:
     """The error and the range of the first output, the decisions, and the conditions."""
     first = next((output for output in bounds.outputs if not output.unbounded and output.low.size), None)
     if first is not None:
-        limit = "" if bounds.max_error is None else f"; at most {bounds.max_error:.6g} was asked"
+        limit = "" if bounds.max_error is None else f"; the limit is {bounds.max_error:.6g}"
         name = quote(first.name)
         yield upper_bound_text(first.largest_error, 6), f"largest error of the output {name}{limit}"
         ends = lower_bound_text(float(first.low.min()), 6), upper_bound_text(float(first.high.max()), 6)
@@ -222,7 +222,7 @@ def picture(tensors: Sequence[TensorBounds], max_error: float | None = None) -> 
         [_power(tensor.error.max()) for tensor in tensors],
         [_power(tensor.introduced.max()) for tensor in tensors],
     )
-    asked = None if not max_error else LimitLine(log10(max_error), f"asked: {max_error:.6g}")
+    asked = None if not max_error else LimitLine(log10(max_error), f"limit {max_error:.6g}")
     numbers = [number for curve in curves for number in curve if number is not None]
     numbers += [asked.height] if asked is not None else []
     low, high = floor(min(numbers, default=0)), ceil(max(numbers, default=1))

@@ -208,6 +208,15 @@ class Validation(Struct, frozen=True):
         return Grade.SAME_IDEAL_VALUE if self.changing_values else Grade.SAME_BITS
 
     @property
+    def qualified_grade(self) -> str:
+        """The grade as a headline: where less is shown for all inputs than the rewrites claim, with what is shown."""
+        shown = self.for_all_inputs
+        if self.grade is not Grade.SAME_BITS or shown is None or shown.at_any_size is Answer.IDENTICAL:
+            return str(self.grade)
+        what = "not decided" if shown.at_any_size is Answer.UNDECIDED else f"shown is {shown.at_any_size}"
+        return f"{self.grade} by the construction of each rewrite; for all inputs {what}"
+
+    @property
     @reported_as("summary")
     def sentence(self) -> str:
         """What was compared, as a sentence."""

@@ -211,7 +211,7 @@ def _summary(result: FixResult) -> Iterator[str]:
     for reason, number in result.causes.items():
         yield f"{number} findings behind one cause: {reason}"
     if result.rewrites:
-        yield f"grade: {result.validation.grade}"
+        yield f"grade: {result.validation.qualified_grade}"
         yield f"nodes: {_nodes(result)}"
         yield f"estimated: {_costs(result)}"
         yield result.validation.sentence
@@ -282,7 +282,7 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
     yield from result.conditions.facts()
     yield "findings before", counted(result.before)
     yield "findings after", counted(result.after)
-    yield "grade", str(result.validation.grade)
+    yield "grade", result.validation.qualified_grade
     yield "nodes", _nodes(result)
     yield "estimated", _costs(result)
     outside = operators_outside(result.after.findings)

@@ -31,6 +31,7 @@ class OperatorName(StrEnum):
     EXP = "Exp"
     EXPAND = "Expand"
     FLOOR = "Floor"
+    GATHER = "Gather"
     GEMM = "Gemm"
     GLOBAL_AVERAGE_POOL = "GlobalAveragePool"
     GRU = "GRU"

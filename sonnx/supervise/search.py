@@ -10,10 +10,58 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import count
+from math import inf
 from time import monotonic
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from sonnx.base.budget import milliseconds_left
 
 P = TypeVar("P")
+SHARE_OF_TIME = 0.8
+"""The part of the time left to the command that a search may take."""
+
+
+def seconds_of_command() -> float:
+    """The seconds that a search may take of the time that is left to the command."""
+    left = milliseconds_left()
+    return inf if left is None else SHARE_OF_TIME * left / 1000
+
+
+def shorter_time(option: str, seconds: float) -> str:
+    """What ends a search that begins now: an option that states its time, or the time of the command."""
+    return "the time of the command (--timeout)" if seconds_of_command() < seconds else f"{option} {seconds:g} s"
+
+
+class SearchLimit(NamedTuple):
+    """Where a search ends: after a time, after a number of parts, or whichever comes first."""
+
+    end: float = inf
+    """The time, as `monotonic` has it, after which no part is taken."""
+    parts: int | None = None
+    """How many parts are taken; the result then does not depend on the speed of the machine."""
+
+    @classmethod
+    def after(cls, seconds: float, parts: int | None = None) -> SearchLimit:
+        """The limit that many seconds from now; a time limit of the command leaves time to report what was found."""
+        return cls(monotonic() + min(seconds, seconds_of_command()), parts)
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that are left, at least 0."""
+        return max(0.0, self.end - monotonic())
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether no part may be taken."""
+        return self.parts == 0 or monotonic() >= self.end
+
+    def share(self, part: float) -> SearchLimit:
+        """The limit at a part, from 0 to 1, of what is left."""
+        return SearchLimit.after(self.seconds * part, None if self.parts is None else int(self.parts * part))
+
+    def less(self, parts: int) -> SearchLimit:
+        """The limit after a number of parts was taken."""
+        return self if self.parts is None else self._replace(parts=max(0, self.parts - parts))
 
 
 class PartState(Enum):
@@ -93,10 +141,10 @@ class Frontier(Generic[P]):
 
 
 class _Taken(Generic[P]):
-    """The parts to divide next, until a time; each is kept here until it is known what takes its place."""
+    """The parts to divide next, up to a limit; each is kept here until it is known what takes its place."""
 
-    def __init__(self, frontier: Frontier[P], end: float, at_least: int) -> None:
-        self.frontier, self.end, self.at_least = frontier, end, at_least
+    def __init__(self, frontier: Frontier[P], limit: SearchLimit, at_least: int) -> None:
+        self.frontier, self.limit, self.at_least = frontier, limit, at_least
         self.running: dict[int, P] = {}
 
     def __iter__(self) -> Iterator[P]:
@@ -104,17 +152,19 @@ class _Taken(Generic[P]):
 
     def __next__(self) -> P:
         self.at_least -= 1
-        part = self.frontier.take() if self.at_least >= 0 or monotonic() < self.end else None
+        goes_on = self.limit.parts != 0 if self.at_least >= 0 else not self.limit.is_reached
+        part = self.frontier.take() if goes_on else None
         if part is None:
             self.at_least = 0
             raise StopIteration
+        self.limit = self.limit.less(1)
         self.running[id(part)] = part
         return part
 
 
 def search(
     frontier: Frontier[P],
-    end: float,
+    limit: SearchLimit,
     *,
     divide: Callable[[Iterable[P]], Iterable[tuple[P, Sequence[P] | None]]] | None = None,
     at_least: int = 0,
@@ -122,20 +172,20 @@ def search(
     progress: Callable[[], None] = lambda: None,
     every: int = 1,
 ) -> None:
-    """Divide the parts of a frontier until none is open, the time is over, or the problem ends the search.
+    """Divide the parts of a frontier until none is open, the limit is reached, or the problem ends the search.
 
     Parts that are being divided when an error ends the search stay open.
 
     Args:
         frontier: the parts, which are replaced.
-        end: the time, as `monotonic` has it, after which no part is taken.
+        limit: after which no part is taken.
         divide: divides parts in place of the problem, in other processes.
         at_least: how many parts are taken at first, if so many are open, whatever the time.
         keep: called with each part and what took its place, before another one is divided.
         progress: called after each `every` divisions.
         every: see `progress`.
     """
-    taken = _Taken(frontier, end, at_least)
+    taken = _Taken(frontier, limit, at_least)
     try:
         for number, (part, parts) in enumerate((divide or frontier.problem.divide)(taken), 1):
             del taken.running[id(part)]

@@ -6,7 +6,6 @@ import base64
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from sonnx.properties.chain_search import ChainPart, ChainTask, decide_chain
 from sonnx.properties.chains import Chain
 from sonnx.properties.property import Atom, Task
 from sonnx.properties.search import Decision, Sets, Witness
+from sonnx.supervise.search import SearchLimit
 from sonnx.workers.pools import answers_to
 from sonnx.workers.tasks import Answer, Work, WorkerTask, WorkPlace
 
@@ -50,7 +50,7 @@ def answer(request: Mapping[str, Any]) -> Answer:
         chain, {"": (chain.inputs,)}, nothing, nothing, Sets(Task({}, unsafe), (chain.outputs_count,)), candidate
     )  # fmt: skip
     parts = [ChainPart(stage, -1.0, _numbers(low), _numbers(high), {}) for stage, low, high in request["parts"]]
-    decision = decide_chain(task, monotonic() + request["seconds"], parts)
+    decision = decide_chain(task, SearchLimit.after(request["seconds"]), parts)
     return {
         "word": "bounded", "trees": [part.tree for part in parts], "parts": decision.parts,
         "margin": repr(decision.margin), "waiting": decision.waiting, "point": _texts(points[0]) if points else None,

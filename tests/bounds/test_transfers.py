@@ -351,3 +351,9 @@ def test_splits_erf_and_dropout() -> None:
     for name, computed in zip("dyz", session.run(list("dyz"), {"x0": x}), strict=True):
         assert inside(found[name], computed, found[name].error)
     assert found["z"].low.tolist() == x[:, 2:].astype(float).tolist()
+
+
+def test_every_operator_has_bounds() -> None:
+    """But for those whose values are constants of the model."""
+    without = {operator.name for operator in all_operators().values() if operator.bound is None}
+    assert without == {"Constant", "ConstantOfShape", "Shape"}

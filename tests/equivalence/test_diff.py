@@ -186,3 +186,32 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert run(["diff", *files, "--format", form]) == 1
         capsys.readouterr()
     assert run(["diff", files[0], str(tmp_path / "none.onnx")]) == 2
+
+
+def test_precision_and_layouts_are_rows() -> None:
+    wide = model("y = MatMul(x, w)", w=np.ones((3, 2)))
+    narrow = model("a = Cast <to = 10> (x)  b = MatMul(a, v)  y = Cast <to = 1> (b)")
+    narrow.graph.initializer.append(numpy_helper.from_array(np.ones((3, 2), np.float16), "v"))
+    found = changes(wide, narrow)
+    assert found.answer == "equal but for narrowings"
+    assert "precision: 1 constant rounded to float16 in the second model" in found.header
+    [values] = [each for each in found.evidence if each.evidence.startswith("exact values")]
+    assert (values.standing, values.because) == ("renew", "narrowed values have other bits")
+    pooled = model("y = MaxPool <kernel_shape = [2, 2]> (x)", inputs="uint8[1, 4, 4, 4] x")
+    last = model(
+        "a = Transpose <perm = [0, 2, 3, 1]> (x)  b = com.microsoft.NhwcMaxPool <kernel_shape = [2, 2]> (a)  "
+        "y = Transpose <perm = [0, 3, 1, 2]> (b)", inputs="uint8[1, 4, 4, 4] x",
+    )  # fmt: skip
+    last.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    assert "layout: 0 nodes with channels last (NHWC) -> 1" in changes(pooled, last).header
+
+
+def test_values_stand_for_stated_sizes_only() -> None:
+    """Of symbols that the tool or the user gives numbers, the numbers stand with the values."""
+    symbols = "float[N,3] x"
+    flat = model("s = Shape(x)  y = Reshape(x, s)", inputs=symbols)
+    fixed = model("t = Relu(x)  s = Shape(t)  r = Reshape(x, s)  y = Identity(r)", inputs=symbols)
+    found = changes(flat, fixed, bind={"N": 4})
+    for each in found.evidence:
+        if each.evidence.startswith(("exact", "ranges")) and each.standing != "renew":
+            assert each.extent.endswith(", for N = 4 only")

@@ -60,7 +60,8 @@ def canonical(name: str) -> str:
 
 
 @each_case(
-    ("folder", "extras"), [("sonnx", ("solvers", "runtime", "suite", "cluster", "draw")), ("tests", tuple(EXTRAS))]
+    ("folder", "extras"),
+    [("sonnx", ("solvers", "runtime", "suite", "cluster", "draw", "vnnlib")), ("tests", tuple(EXTRAS))],
 )
 def test_what_is_imported_is_declared(folder: str, extras: tuple[str, ...]) -> None:
     named = [*DECLARED, *(each for extra in extras for each in EXTRAS[extra])]

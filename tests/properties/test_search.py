@@ -13,6 +13,7 @@ import onnx.parser
 import pytest
 
 import sonnx
+from sonnx.base.budget import time_limit
 from sonnx.cli.main import run
 from sonnx.model.reader import read
 from sonnx.properties.property import box_of_ends
@@ -67,6 +68,44 @@ def test_answers_of_every_kind_occur() -> None:
         found = verified(model, vnnlib(2, 2, 0.5, f"(<= Y_0 {bound:.9f})"), Path("/tmp"), search=2.0)
         kinds.add(found.answer)
     assert {PropertyAnswer.HOLDS, PropertyAnswer.VIOLATED} <= kinds
+
+
+@each_case(
+    ("inputs", "parts", "below", "answer"),
+    [(4, 1, 0.02, PropertyAnswer.OPEN), (4, 70, 0.02, PropertyAnswer.VIOLATED), (12, 200, 0.3, PropertyAnswer.OPEN)],
+)
+def test_a_number_of_parts_gives_the_answer_at_any_speed(
+    inputs: int, parts: int, below: float, answer: PropertyAnswer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chain of few inputs, which are halved, and of many, whose neurons get signs; one run is much slower."""
+    draw = np.random.default_rng(inputs)
+    model, layers = network(draw, (inputs, 16, 16, 2))
+    least = min(float(y[:, 0].min()) for y in computed(layers, draw.uniform(-0.5, 0.5, (2000, inputs)).astype("f4")))
+    text = vnnlib(inputs, 2, 0.5, f"(<= Y_0 {least - below:.6f})")
+    runs = [verified(model, text, tmp_path, parts=parts)]
+    clock = iter(range(0, 10**9, 1000))
+    monkeypatch.setattr("sonnx.supervise.search.monotonic", lambda: next(clock))
+    runs.append(verified(model, text, tmp_path, parts=parts))
+    assert runs[0].tasks == runs[1].tasks
+    assert runs[0].answer is answer
+    assert 0 < runs[0].tasks[0].parts <= parts
+    assert runs[0].conditions.budgets == ((f"--parts {parts}",) if answer is PropertyAnswer.OPEN else ())
+
+
+def test_what_is_shown_when_the_time_of_the_command_ends_is_kept(tmp_path: Path) -> None:
+    draw = np.random.default_rng(12)
+    model, layers = network(draw, (6, 60, 60, 60, 2))
+    least = min(float(y[:, 0].min()) for y in computed(layers, draw.uniform(-0.5, 0.5, (2000, 6)).astype("f4")))
+    with time_limit(2.0):
+        found = verified(model, vnnlib(6, 2, 0.5, f"(<= Y_0 {least - 0.3:.6f})"), tmp_path, search=600.0)
+    assert found.answer is PropertyAnswer.OPEN and found.tasks[0].parts > 0
+    assert found.conditions.budgets == ("the time of the command (--timeout)",)
+
+
+def test_parts_are_counted_in_one_process(tmp_path: Path) -> None:
+    model, _ = network(np.random.default_rng(0), (2, 4, 2))
+    with pytest.raises(sonnx.UsageError, match=r"--parts counts the parts of one run in one process; leave out --jobs"):
+        verified(model, vnnlib(2, 2, 0.5, "(<= Y_0 0)"), tmp_path, parts=5, jobs=2)
 
 
 def plain(body: str, inputs: str = "float[1] x", outputs: str = "float[1] y") -> bytes:

@@ -228,10 +228,10 @@ def test_equivalent_shows_matched_nodes_grey() -> None:
 def test_a_chart_has_its_limit_as_a_line() -> None:
     said = pages("bound")
     assert '<line class="limit"' in said
-    assert ">asked: 0.5</text>" in said
+    assert ">limit 0.5</text>" in said
 
 
 def test_a_page_begins_with_a_number_against_its_limit() -> None:
-    for kind, words in (("compare", "at most 4 are allowed"), ("bound", "at most 0.5 was asked")):
+    for kind, words in (("compare", "at most 4 are allowed"), ("bound", "the limit is 0.5")):
         said = pages(kind)
         assert words in said.partition("<h3>")[0]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from time import monotonic
 
 import pytest
 
-from sonnx.supervise.search import Frontier, PartState, search
+from sonnx.supervise.search import Frontier, PartState, SearchLimit, search
 
 Part = tuple[int, int]
 """The integers from the first number to below the second one."""
-LATER = monotonic() + 1e6
+LATER, BEFORE = SearchLimit(), SearchLimit(end=0.0)
 
 
 class Intervals:
@@ -59,8 +58,17 @@ def test_of_equal_ranks_the_oldest_is_first() -> None:
 def test_no_part_is_taken_after_the_time(at_least: int) -> None:
     problem = Intervals(*range(64))
     frontier = Frontier(problem, [(0, 32), (32, 64)])
-    search(frontier, monotonic() - 1, at_least=at_least)
+    search(frontier, BEFORE, at_least=at_least)
     assert len(problem.divided) == at_least
+    require_whole(frontier)
+
+
+@pytest.mark.parametrize(("parts", "at_least"), [(0, 0), (0, 5), (3, 0), (3, 2), (3, 5)])
+def test_no_more_parts_are_taken_than_the_limit_states(parts: int, at_least: int) -> None:
+    problem = Intervals(*range(64))
+    frontier = Frontier(problem, [(0, 32), (32, 64)])
+    search(frontier, SearchLimit(parts=parts), at_least=at_least)
+    assert len(problem.divided) == parts
     require_whole(frontier)
 
 
@@ -73,7 +81,7 @@ def test_at_least_is_about_the_parts_that_are_open_at_first() -> None:
             yield from problem.divide(batch)
 
     frontier = Frontier(problem, [(0, 64)])
-    search(frontier, monotonic() - 1, divide=all_at_once, at_least=9)
+    search(frontier, BEFORE, divide=all_at_once, at_least=9)
     assert problem.divided == [(0, 64)]
     require_whole(frontier)
 
@@ -109,7 +117,7 @@ def test_a_search_goes_on_from_its_parts() -> None:
     stopped = Frontier(Intervals(9, 50), [(0, 64)])
     while stopped.open:
         stopped = Frontier(Intervals(9, 50), stopped.open + stopped.decided + stopped.stuck)
-        search(stopped, monotonic() - 1, at_least=1)
+        search(stopped, BEFORE, at_least=1)
         if not any(part[1] - part[0] > 1 for part in stopped.open):
             break
     assert {*whole.parts} == {*stopped.parts}

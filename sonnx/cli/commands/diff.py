@@ -8,13 +8,14 @@ from sonnx.base.progress import Progress
 from sonnx.cli.budget import add_budget_arguments, within_budget
 from sonnx.cli.options import add_options, keywords_of
 from sonnx.cli.reports import add_report_arguments, deliver_report, has_format, outputs_of
+from sonnx.cli.standard_input import two_models
 from sonnx.equivalence.options import DiffOptions
 from sonnx.report.formats import DRAWN
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("model", metavar="FIRST", help="a model file")
+    parser.add_argument("model", metavar="FIRST", help="a model file; - reads one of the two from standard input")
     parser.add_argument("second", metavar="SECOND", help="the model file it became")
     add_options(parser, DiffOptions)
     add_report_arguments(parser)
@@ -27,9 +28,11 @@ def diff_command(parsed: argparse.Namespace) -> int:
     """Compare and print: 0 where nothing changed, 1 where something did, 2 for bad input."""
     from sonnx.api.differences import diff
 
-    outputs = outputs_of(parsed, parsed.model, parsed.second)
-    with Progress(f"comparing {parsed.model} and {parsed.second}", quiet=parsed.quiet):
+    files = [name for name in (parsed.model, parsed.second) if name != "-"]
+    outputs = outputs_of(parsed, *files)
+    sources, names = two_models(parsed.model, parsed.second)
+    with Progress(f"comparing {names[0]} and {names[1]}", quiet=parsed.quiet):
         options = keywords_of(DiffOptions, parsed)
-        changes = diff(parsed.model, parsed.second, **options, drawn=has_format(outputs, DRAWN))
+        changes = diff(*sources, names=names, **options, drawn=has_format(outputs, DRAWN))
     deliver_report(changes, outputs)
     return changes.exit_code

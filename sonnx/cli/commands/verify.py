@@ -38,5 +38,7 @@ def verify_command(parsed: argparse.Namespace) -> int:
         result.write_witness(parsed.witness)
     if parsed.certificate is not None and result.certificate is not None:
         write_whole(parsed.certificate, result.certificate)
+    if parsed.results is not None:
+        write_whole(parsed.results, result.competition_answer())
     deliver_report(result, outputs)
     return result.exit_code

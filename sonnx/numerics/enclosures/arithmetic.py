@@ -11,7 +11,7 @@ the lemma of `grown` (theorem bounds.growth).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import frexp, inf, prod
 from typing import Any
@@ -119,6 +119,13 @@ def above(values: Any) -> Array:
     """At least the exact result of one operation that float64 rounded to `values`."""
     array: Array = values + _step(values)
     return array
+
+
+def ends_of_product(one: Sequence[Array], other: Sequence[Array]) -> tuple[Array, Array]:
+    """The ends of the product of two numbers between ends, rounded outward."""
+    with np.errstate(all="ignore"):
+        corners = np.stack(np.broadcast_arrays(*(a * b for a in one for b in other)))
+    return below(corners.min(axis=0)), above(corners.max(axis=0))
 
 
 def _step(values: Any) -> Array:

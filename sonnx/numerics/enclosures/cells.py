@@ -14,7 +14,7 @@ import numpy as np
 
 from sonnx.base.errors import NotExecutable
 from sonnx.numerics.enclosures import sums
-from sonnx.numerics.enclosures.arithmetic import above, below, grown, magnitude
+from sonnx.numerics.enclosures.arithmetic import above, below, ends_of_product, grown, magnitude
 from sonnx.numerics.enclosures.layout import taken
 from sonnx.numerics.enclosures.products import matmul, multiply
 from sonnx.numerics.enclosures.rectifiers import between
@@ -90,11 +90,11 @@ class RecurrentCell:
     def scale(self, X: Value, Y: Value) -> Value:
         """The product."""
         product = multiply(self.context, [X, Y])[0]
-        return self.context.step(replace(product, returned=_product(self._ends(X), self._ends(Y))))
+        return self.context.step(replace(product, returned=ends_of_product(self._ends(X), self._ends(Y))))
 
     def mix(self, f: Value, c: Value, i: Value, g: Value) -> Value:
         """F c + i g."""
-        products = _product(self._ends(f), self._ends(c)), _product(self._ends(i), self._ends(g))
+        products = ends_of_product(self._ends(f), self._ends(c)), ends_of_product(self._ends(i), self._ends(g))
         least, largest = (one + other for one, other in zip(*products, strict=True))
         return self.context.step(self._mixed((f, c), (i, g), (below(least), above(largest))))
 
@@ -164,10 +164,3 @@ def _numbered(values: Sequence[Value]) -> list[Array]:
     """The numbers of the elements of values, counted through, in the shape of each."""
     starts = np.cumsum([0, *[prod(value.shape) for value in values]])
     return [s + np.arange(prod(value.shape)).reshape(value.shape) for s, value in zip(starts, values, strict=False)]
-
-
-def _product(one: Ends, other: Ends) -> Ends:
-    """The ends of the product of two numbers between ends, rounded outward."""
-    with np.errstate(all="ignore"):
-        corners = np.stack(np.broadcast_arrays(*(a * b for a in one for b in other)))
-    return below(corners.min(axis=0)), above(corners.max(axis=0))

@@ -24,7 +24,7 @@ ELEMENT = "float"
 @rewrite("linear-estimator", Trigger.RULE_FAILS)
 def linear_estimator(site: Site) -> Replacement | None:
     """LinearRegressor: Gemm with the coefficients, as a sum that is rounded once."""
-    values, shape = _values(site), _matrix(site)
+    values, shape = written_values(site), float_matrix(site)
     if shape is None or values is None or values.get("post_transform", "NONE") != "NONE":
         return None
     targets = values.get("targets", 1)
@@ -42,7 +42,7 @@ FIRST_WITH_ARGMAX = 13
 @rewrite("linear-classifier", Trigger.RULE_FAILS)
 def linear_classifier(site: Site) -> Replacement | None:
     """LinearClassifier with a row of coefficients for each class: Gemm, ArgMax, the label there, and the transform."""
-    values, shape = _values(site), _matrix(site)
+    values, shape = written_values(site), float_matrix(site)
     if shape is None or values is None or site.operator_set < FIRST_WITH_ARGMAX:
         return None
     labels, transform = values.get("classlabels_ints"), values.get("post_transform", "NONE")
@@ -82,7 +82,7 @@ def normalized_sum(site: Site) -> Replacement | None:
 
     The text divides by the sum, runtimes by the sum of the magnitudes: the operand must not be negative.
     """
-    values, shape, producer = _values(site), _matrix(site), site.producer(0)
+    values, shape, producer = written_values(site), float_matrix(site), site.producer(0)
     if shape is None or values is None or values.get("norm", "MAX") != "L1" or producer is None:
         return None
     if not producer.in_standard_domain or producer.node.operator not in (OperatorName.SIGMOID, OperatorName.SOFTMAX):
@@ -94,13 +94,13 @@ def normalized_sum(site: Site) -> Replacement | None:
     return sequence.replacement(descriptions.call(site.node), "Div by the sum of each row")
 
 
-def _values(site: Site) -> Mapping[str, Any] | None:
+def written_values(site: Site) -> Mapping[str, Any] | None:
     """The attributes by name; None where one is a reference."""
     written = site.attributes
     return None if any(each.reference for each in written.values()) else {n: each.value for n, each in written.items()}
 
 
-def _matrix(site: Site) -> Shape | None:
+def float_matrix(site: Site) -> Shape | None:
     """The shape of X; None where it is not a matrix of float with elements."""
     shape = site.shape(0)
     is_matrix = shape is not None and len(shape) == 2 and 0 not in shape and site.element_type(0) == ELEMENT

@@ -1,0 +1,104 @@
+"""TreeEnsembleRegressor of one tree by Less and Where, written independently of the rewrite that writes such nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sonnx.model.ir import Attribute, Node
+from sonnx.numerics.formats import Array
+
+Constants = Callable[[str, Array], str]
+"""Makes a constant for a role; its name."""
+DEEPEST = 100
+"""Branches on the longest path of a tree that is written out."""
+LISTS = ("nodeids", "modes", "featureids", "values", "truenodeids", "falsenodeids")
+USUAL = {"n_targets": 1, "aggregate_function": "SUM", "post_transform": "NONE"}
+"""Attributes that must say this, or nothing."""
+ZEROS = ("nodes_missing_value_tracks_true", "nodes_treeids", "target_treeids", "target_ids")
+"""Lists that must have zeros only: NaN on the false side, one tree, one target."""
+
+
+def tree_nodes(node: Node, shape: tuple[int, ...], values: Mapping[str, Any], constant: Constants) -> list[Node] | None:
+    """The nodes, the last of which gives the value; None where the meaning is not stated for the attributes.
+
+    The value is the weight of one leaf: a sum of one number.  -0 is left out, because a sum may begin with 0.
+    """
+    listed = [values.get(f"nodes_{name}") for name in LISTS]
+    leaves, numbers = values.get("target_nodeids"), values.get("target_weights")
+    expected = {*USUAL, *ZEROS, *(f"nodes_{name}" for name in LISTS), "target_nodeids", "target_weights"}
+    if values.keys() - expected - {"nodes_hitrates"} or not all(isinstance(each, tuple) for each in listed):
+        return None
+    if len({len(each or ()) for each in listed}) != 1 or not isinstance(leaves, tuple):
+        return None
+    if any(values.get(name, value) != value for name, value in USUAL.items()):
+        return None
+    if any(any(values.get(name) or ()) for name in ZEROS) or len(numbers or ()) != len(set(leaves)):
+        return None
+    weights = np.array(numbers, np.float32)
+    if not np.isfinite(weights).all() or (np.signbit(weights) & (weights == 0)).any() or len(leaves) != len(weights):
+        return None
+    branches = {each[0]: each[1:] for each in zip(*listed, strict=True)}
+    if len(branches) != len(listed[0] or ()):
+        return None
+    roots = branches.keys() - {
+        child for mode, *_, yes, no in branches.values() if mode != "LEAF" for child in (yes, no)
+    }
+    if len(roots) != 1:
+        return None
+    writing = _Writing(node, shape, branches, dict(zip(leaves, weights, strict=True)), constant)
+    return writing.nodes if writing.value(roots.pop(), 0) and writing.nodes else None
+
+
+class _Writing:
+    """The nodes while they are written, from the root down."""
+
+    def __init__(
+        self, node: Node, shape: tuple[int, ...], branches: Mapping[int, Any], weights: Mapping[int, Any],
+        constant: Constants,
+    ) -> None:  # fmt: skip
+        self.node, self.shape, self.branches, self.weights, self.constant = node, shape, branches, weights, constant
+        self.nodes: list[Node] = []
+        self.visited = set[int]()
+
+    def value(self, number: int, depth: int) -> str:
+        """The name of the value of a node of the tree, "" where it has none that is stated."""
+        if number in self.visited or number not in self.branches or depth > DEEPEST:
+            return ""
+        self.visited.add(number)
+        mode, feature, limit, yes, no = self.branches[number]
+        if mode == "LEAF":
+            weight = self.weights.get(number)
+            return "" if weight is None else self._column(f"leaf {number}", weight)
+        if number in self.weights or not 0 <= feature < self.shape[1] or not np.isfinite(limit):
+            return ""
+        sides = self.value(yes, depth + 1), self.value(no, depth + 1)
+        holds = self._holds(number, mode, feature, np.float32(limit))
+        return self._add("Where", (holds, *sides), f"value {number}") if all((*sides, holds)) else ""
+
+    def _holds(self, number: int, mode: str, feature: int, limit: Any) -> str:
+        column = self._add(
+            "Gather", (self.node.inputs[0], self.constant(f"feature {number}", np.array([feature], np.int64))),
+            f"column {number}", (Attribute("axis", "int", 1, fields=("i",)),),
+        )  # fmt: skip
+        if mode == "BRANCH_LT":
+            return self._add("Less", (column, self._column(f"limit {number}", limit)), f"holds {number}")
+        if mode == "BRANCH_GT":
+            return self._add("Less", (self._column(f"limit {number}", limit), column), f"holds {number}")
+        if mode == "BRANCH_LEQ":
+            above = np.nextafter(limit, np.float32(np.inf))
+            return self._add("Less", (column, self._column(f"limit {number}", above)), f"holds {number}")
+        if mode == "BRANCH_GTE":
+            below = np.nextafter(limit, np.float32(-np.inf))
+            return self._add("Less", (self._column(f"limit {number}", below), column), f"holds {number}")
+        return ""
+
+    def _column(self, role: str, number: Any) -> str:
+        return self.constant(role, np.full((self.shape[0], 1), number, np.float32))
+
+    def _add(self, operator: str, inputs: tuple[str, ...], role: str, attributes: tuple[Attribute, ...] = ()) -> str:
+        output = f"{self.node.outputs[0]} ({role})"
+        self.nodes.append(Node("", operator, "", "", inputs, (output,), attributes))
+        return output
