@@ -126,7 +126,7 @@ def exact_dot_products(x: Array, y: Array, block: int = GATHERED_PRODUCTS) -> Ar
 
 
 def _add_up(x: Array, y: Array, out: Array) -> None:
-    finite: Array = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
+    finite: Array = np.logical_and(np.isfinite(x).all(axis=1), np.isfinite(y).all(axis=1))
     (left, row_exponents), (right, column_exponents) = _scaled(x), _scaled(y)
     array, errors = two_product(left, right)
     addends = np.concatenate([array, errors], axis=1).tolist()
