@@ -126,12 +126,12 @@ def exact_dot_products(x: Array, y: Array, block: int = GATHERED_PRODUCTS) -> Ar
 
 
 def _add_up(x: Array, y: Array, out: Array) -> None:
-    finite = np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)
+    finite: Array = np.logical_and(np.isfinite(x).all(axis=1), np.isfinite(y).all(axis=1))
     (left, row_exponents), (right, column_exponents) = _scaled(x), _scaled(y)
     array, errors = two_product(left, right)
     addends = np.concatenate([array, errors], axis=1).tolist()
     least = np.minimum(_least(x) - row_exponents, _least(y) - column_exponents)
-    usual = finite & (least > -EXACT_EXPONENTS)  # below it digits of the scaled elements may be lost
+    usual: Array = finite & (least > -EXACT_EXPONENTS)  # below it digits of the scaled elements may be lost
     # A sum that is exactly 0 is +0, unless all its products are -0.
     negative_zeros: Array = (((x == 0) | (y == 0)) & (np.signbit(x) != np.signbit(y))).all(axis=1)
     for k, exponent in enumerate((row_exponents + column_exponents).tolist()):
