@@ -155,14 +155,13 @@ def _precision(answer: Equivalence | None) -> Iterator[str]:
 
 def _layouts(first: Model, second: Model) -> Iterator[str]:
     """Operators on tensors whose elements stand in another order, by layout, where one model has more of them."""
-    counts = [
-        Counter(layout.layout for node in model.graph.nodes
-                if (layout := stated_layout(canonical_domain(node.domain), node)) is not None)
-        for model in (first, second)
-    ]  # fmt: skip
+    stated = [
+        [stated_layout(canonical_domain(node.domain), node) for node in model.graph.nodes] for model in (first, second)
+    ]
+    counts = [Counter(each.layout for each in listed if each is not None) for listed in stated]
     for layout in sorted(counts[0].keys() | counts[1].keys()):
         if counts[0][layout] != counts[1][layout]:
-            named = {"blocks": "channels in blocks (NCHWc)", "channels-last": "channels last (NHWC)"}[layout]
+            named = "channels in blocks (NCHWc)" if layout == "blocks" else "channels last (NHWC)"
             yield f"layout: {plural(counts[0][layout], 'node')} with {named} -> {counts[1][layout]}"
 
 

@@ -113,10 +113,10 @@ def standard_call(
         return None
     if any(_is_unfit(operand) for operand, role in zip(operands, operator.inputs, strict=False) if role != "same"):
         return None
+    if operator.means.name == "Identity":
+        return _reordered(store, operator, node, operands[0], block)
     if operator.domain == BLOCKS:
-        return _reordered(store, operator, node, operands[0], block) or _on_blocks(
-            store, operator, node, operands, block
-        )
+        return _on_blocks(store, operator, node, operands, block)
     moved_terms = [
         channels_first(store, operand) if operand is not None and role == "values" else operand
         for operand, role in zip(operands, operator.inputs, strict=False)
@@ -224,7 +224,7 @@ def unblocked_filter(store: Store, term: Term, block: int, *, inputs_in_blocks: 
 
 
 def _reordered(store: Store, operator: LayoutOperator, node: Node, operand: Term, block: int) -> CallInOrder | None:
-    """ReorderInput and ReorderOutput; None for other operators."""
+    """ReorderInput and ReorderOutput."""
     attributes = {attribute.name: attribute.value for attribute in node.attributes}
     is_last = bool(attributes.get("channels_last"))
     if operator.name == "ReorderInput":
@@ -233,8 +233,6 @@ def _reordered(store: Store, operator: LayoutOperator, node: Node, operand: Term
             return None
         plain = channels_first(store, operand) if is_last else operand
         return _call(operator, node, [blocked(store, plain, block, constant_of(store, np.zeros(1, kind)))])
-    if operator.name != "ReorderOutput":
-        return None
     plain_or_none, channels = unblocked(store, operand, block), attributes.get("channels")
     if plain_or_none is None or type(channels) is not int:
         return None
@@ -287,7 +285,9 @@ def _convolution(
         offsets = None if bias is None else bias.array
         if bias is not None and offsets is None:
             return None
-        written = max(_used(kernels.array, 0), 0 if offsets is None else _used(offsets, 0))
+        written = max(
+            0 if kernels.array is None else _used(kernels.array, 0), 0 if offsets is None else _used(offsets, 0)
+        )
         written = written if written > outputs - block else outputs
         kernels = _part(store, kernels, written, (kernels.shape or ())[1])
         bias = bias if offsets is None else constant_of(store, offsets[:written])

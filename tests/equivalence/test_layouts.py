@@ -268,3 +268,15 @@ def test_what_a_runtime_writes(tmp_path: Path) -> None:
     options.optimized_model_filepath, options.log_severity_level = str(tmp_path / "optimized.onnx"), 3
     runtime.InferenceSession(meant.SerializeToString(), options, providers=["CPUExecutionProvider"])
     assert answer(meant, onnx.load(tmp_path / "optimized.onnx"), runs=0) in EQUAL
+
+
+def test_reorders_that_no_block_size_allows() -> None:
+    """They are values of their own, not the values that they read."""
+    plain = model([node("Identity", "x", "y")], inputs=[value("x", [1, 4, 6, 6])])
+    for own in (node("ReorderOutput", "x", "y", NCHWC, channels=4), node("ReorderOutput", "x", "y", NCHWC)):
+        assert answer(model([own], inputs=[value("x", [1, 4, 6, 6])], **DOMAINS), plain, runs=0) == Answer.UNDECIDED
+    rows = model([node("ReorderInput", "x", "y", NCHWC)], inputs=[value("x", [4, 6])], **DOMAINS)
+    assert answer(rows, model([node("Identity", "x", "y")], inputs=[value("x", [4, 6])]), runs=0) == Answer.UNDECIDED
+    wide = [value("x", [1, 32, 6, 6])]
+    first = model([node("ReorderOutput", "x", "y", NCHWC, channels=8)], inputs=wide, **DOMAINS)
+    assert answer(first, model([node("Identity", "x", "y")], inputs=wide), runs=0) == Answer.UNDECIDED
