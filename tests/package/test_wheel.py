@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from sonnx.profile.cases import all_cases
 from sonnx.profile.index import rules_by_slug
@@ -90,7 +91,7 @@ def test_the_bill_of_a_wheel_states_its_file_and_what_it_asks_for(wheel: Path) -
     assert (tool["name"], tool["version"]) == (project["name"], project["version"])
     required = [each["name"] for each in bill["components"] if each["scope"] == "required"]
     declared = [Requirement(each) for each in project["dependencies"]]
-    assert sorted(required) == sorted(each.name for each in declared)
+    assert sorted(required) == sorted(canonicalize_name(each.name) for each in declared)
     extras = [each for texts in project["optional-dependencies"].values() for each in texts]
     assert len(bill["components"]) == len(declared) + len(extras)
 
