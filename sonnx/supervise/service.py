@@ -32,6 +32,8 @@ LOOK_SECONDS = 0.1
 """How often it is looked whether a process has ended."""
 
 T = TypeVar("T")
+TINY_MEGABYTES = 64
+"""Of less memory than this, a signal may be all that shows of its lack: Python may end so while it compiles a module."""
 
 
 class ServiceLimits(NamedTuple):
@@ -115,6 +117,8 @@ class Service:
             self.end()
             if watch.expired and seconds is not None:
                 raise timed_out(seconds) from None
+            if code is not None and code < 0 and (self.limits.megabytes or TINY_MEGABYTES) < TINY_MEGABYTES:
+                raise ProcessEnded(End.OUT_OF_MEMORY) from None
             raise ProcessEnded(End.ENDED, ending(code)) from None
         except (*NOT_JSON, ValueError):
             self.end()
