@@ -28,12 +28,12 @@ START_SECONDS = 120
 """Seconds in which a process must be ready, at least."""
 ENDING_SECONDS = 1
 """Seconds in which a process that closed its pipe has ended."""
+TINY_MEGABYTES = 64
+"""Of less memory, a signal may be all that shows of its lack: Python may end so while it compiles a module."""
 LOOK_SECONDS = 0.1
 """How often it is looked whether a process has ended."""
 
 T = TypeVar("T")
-TINY_MEGABYTES = 64
-"""Of less memory than this, a signal may be all that shows of its lack: Python may end so while it compiles a module."""
 
 
 class ServiceLimits(NamedTuple):
