@@ -1,5 +1,5 @@
 """Estimators of ai.onnx.ml by operators of ONNX, over the reals: LinearRegressor, LinearClassifier, and Normalizer;
-and TreeEnsembleRegressor of one tree, bit for bit.
+and TreeEnsembleRegressor, of one tree bit for bit.
 
 They are written here independently of the rewrites that write such nodes, so that a mistake in either is seen.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.equivalence.terms import Term
-from sonnx.equivalence.trees import Constants, tree_nodes
+from sonnx.equivalence.trees import Constants, ensemble_nodes
 from sonnx.model.ir import Attribute, Node
 
 DOMAIN = "ai.onnx.ml"
@@ -103,12 +103,15 @@ def _normalizer(node: Node, first: Term, values: Mapping[str, Any], constant: Co
     return WrittenEstimator(nodes, {output: quotient})
 
 
-def _tree(node: Node, first: Term, values: Mapping[str, Any], constant: Constants) -> WrittenEstimator | None:
-    """Less and Where for each branch of one tree."""
+def _ensemble(node: Node, first: Term, values: Mapping[str, Any], constant: Constants) -> WrittenEstimator | None:
+    """Less and Where for each branch, and the sum of the trees."""
     if first.shape is None:
         return None
-    nodes = tree_nodes(node, first.shape, values, constant)
-    return None if nodes is None else WrittenEstimator(nodes, {node.outputs[0]: nodes[-1].outputs[0]}, exact=True)
+    written = ensemble_nodes(node, first.shape, values, constant)
+    if written is None:
+        return None
+    nodes, exact = written
+    return WrittenEstimator(nodes, {node.outputs[0]: nodes[-1].outputs[0]}, exact)
 
 
 def _scores(
@@ -137,5 +140,5 @@ _ESTIMATORS: Mapping[str, Callable[[Node, Term, Mapping[str, Any], Constants], W
     "LinearRegressor": _regressor,
     "LinearClassifier": _classifier,
     "Normalizer": _normalizer,
-    "TreeEnsembleRegressor": _tree,
+    "TreeEnsembleRegressor": _ensemble,
 }

@@ -103,6 +103,7 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     sums_of_products.scaled_products,
     sums_of_products.chained_sum,
     decision_trees.chosen_leaf,
+    decision_trees.summed_trees,
     estimators.linear_estimator,
     estimators.linear_classifier,
     estimators.normalized_sum,
