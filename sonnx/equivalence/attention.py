@@ -40,6 +40,8 @@ def written_attention(
     if first is None or first.shape is None or ELEMENTS.get(str(first.facts.type)) is None:
         return None
     values = {attribute.name: attribute.value for attribute in node.attributes}
+    if type(values.get("scale", 0.0)) not in (int, float):
+        return None
     nodes = _Nodes(node.outputs[0], [*node.inputs], [*operands], values, ELEMENTS[str(first.facts.type)], constant)
     return nodes.nodes if _WRITERS[node.operator](store, nodes) else None
 
@@ -125,6 +127,8 @@ def _attention(store: Store, nodes: _Nodes) -> bool:
         return False
     if first is None or weights is None or weights.shape is None or nodes.name(3) or nodes.name(4):
         return False
+    if len(weights.shape) != 2:
+        return False
     shape, columns = first.shape or (), weights.shape[-1]
     if sizes is None and columns % 3 == 0:
         sizes = (columns // 3,) * 3
@@ -134,6 +138,9 @@ def _attention(store: Store, nodes: _Nodes) -> bool:
         return False
     together = nodes.add("MatMul", nodes.name(0), nodes.name(1))
     if nodes.name(2):
+        bias = nodes.term(2)
+        if bias is None or bias.shape != (columns,):
+            return False
         together = nodes.add("Add", together, nodes.name(2))
     ends = np.cumsum([0, *sizes]).tolist()
     parts = [
@@ -175,23 +182,28 @@ def _multi_head_attention(store: Store, nodes: _Nodes) -> bool:
 
 def _rotary_embedding(store: Store, nodes: _Nodes) -> bool:
     """RotaryEmbedding: pairs of elements turned by the angle of their position."""
-    first, positions, cosines = (nodes.term(index) for index in range(3))
+    first, positions, cosines, sines = (nodes.term(index) for index in range(4))
     if not nodes.has_only(4, "num_heads", "rotary_embedding_dim", interleaved=0, is_packed_batching=0, scale=1.0):
         return False
     if first is None or positions is None or cosines is None or cosines.shape is None or positions.shape is None:
         return False
     shape, half = first.shape or (), cosines.shape[-1]
-    turned = nodes.values.get("rotary_embedding_dim", 0) or 2 * half
-    count = nodes.values.get("num_heads", 0)
-    if turned != 2 * half or len(cosines.shape) != 2 or len(shape) not in (3, 4):
+    stated, count = nodes.values.get("rotary_embedding_dim", 0), nodes.values.get("num_heads", 0)
+    turned = 2 * half
+    if stated not in (0, turned) or len(cosines.shape) != 2 or len(shape) not in (3, 4):
+        return False
+    if sines is None or sines.shape != cosines.shape or type(count) is not int or count < 0:
         return False
     batch, length = (shape[0], shape[1]) if len(shape) == 3 else (shape[0], shape[2])
     if positions.shape != (batch, length):
         return False
     name = nodes.name(0)
-    width = shape[3] if len(shape) == 4 else (shape[2] // count if count else 2 * half)
-    if width < turned or (len(shape) == 3 and shape[2] % width):
+    heads = shape[1] if len(shape) == 4 else count or shape[2] // max(turned, 1)
+    width = shape[3] if len(shape) == 4 else shape[2] // max(heads, 1)
+    if width < turned or count not in (0, heads) or (len(shape) == 3 and shape[2] != heads * width):
         return False
+    if (stated and not count) or (not stated and width != turned):
+        return False  # the runtime takes the width of a head from the angles where the attribute is not written
     if len(shape) == 3:
         name = nodes.heads(name, batch, length, shape[2] // width, width)
     cosine, sine = (
@@ -214,15 +226,24 @@ def _rotary_embedding(store: Store, nodes: _Nodes) -> bool:
 def _of_n_bits(store: Store, nodes: _Nodes) -> bool:
     """MatMulNBits: the product with the numbers that packed integers stand for."""
     packed, scales, zeros = nodes.term(1), nodes.term(2), nodes.term(3)
-    rows, columns, bits, block = (nodes.values.get(name, 4) for name in ("K", "N", "bits", "block_size"))
+    rows, columns, block = (nodes.values.get(name) for name in ("K", "N", "block_size"))
+    bits = nodes.values.get("bits", 4)
     if not nodes.has_only(6, "K", "N", "bits", "block_size", "accuracy_level", weight_prepacked=0):
+        return False
+    if nodes.values.get("accuracy_level", 0) not in (0, 1):
+        return False  # the runtime may compute in fewer digits
+    if type(rows) is not int or type(columns) is not int or type(block) is not int or min(rows, columns, block) < 1:
         return False
     if nodes.name(4) or packed is None or packed.array is None or scales is None or scales.array is None:
         return False
     if bits not in (4, 8) or rows % block or (zeros is not None and zeros.array is None):
         return False
     kind, blocks = ELEMENTS["uint4" if bits == 4 else "uint8"], rows // block
-    if packed.array.size * 8 != rows * columns * bits or scales.array.size != columns * blocks:
+    if (
+        packed.array.dtype != np.uint8
+        or packed.array.size * 8 != rows * columns * bits
+        or scales.array.size != columns * blocks
+    ):
         return False
     codes = _unpacked(packed.array.reshape(columns, -1), bits)[:, :rows].T
     if zeros is None or zeros.array is None:

@@ -162,10 +162,7 @@ class Expansion:
         if result.shape is not None:
             term = movements.moved(self.store, [term], None, result.shape)
         if result.order is not None:
-            in_layout = restored(self.store, result.order, term, self.block)
-            if in_layout is None:
-                return
-            term = in_layout
+            term = restored(self.store, result.order, term, self.block)
         place.define(result.node.outputs[0], term)
 
     def _trivial(self, call: TrivialCall, visit: Visit[Term, str]) -> list[Node]:

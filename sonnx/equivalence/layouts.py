@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from sonnx.equivalence.movements import MAX_ELEMENTS, constant_of, moved, shaped, size
 from sonnx.equivalence.terms import BLOCK_SIZES, Store, Term
+from sonnx.graph.environment import NOTHING_STATED
 from sonnx.model.ir import Attribute, Model, Node
 from sonnx.model.scopes import canonical_domain
 from sonnx.numerics.formats import ELEMENTS, Array
@@ -79,12 +80,14 @@ class CallInOrder(NamedTuple):
         operator: what is stated of it.
         node: the call of the operator that is meant, with new names of inputs.
         operands: the term of each of these names.
+        inputs: the values that the call in its own layout reads.
         is_exact: whether the elements keep every bit; else the channels that were left out have weights of zero.
     """
 
     operator: LayoutOperator
     node: Node
     operands: Mapping[str, Term]
+    inputs: tuple[Term | None, ...]
     is_exact: bool
 
 
@@ -114,20 +117,25 @@ def standard_call(
     if any(_is_unfit(operand) for operand, role in zip(operands, operator.inputs, strict=False) if role != "same"):
         return None
     if operator.means.name == "Identity":
-        return _reordered(store, operator, node, operands[0], block)
-    if operator.domain == BLOCKS:
-        return _on_blocks(store, operator, node, operands, block)
-    moved_terms = [
-        channels_first(store, operand) if operand is not None and role == "values" else operand
-        for operand, role in zip(operands, operator.inputs, strict=False)
-    ]
-    return _call(operator, node, moved_terms)
+        call = _reordered(store, operator, node, operands[0], block)
+    elif operator.domain == BLOCKS:
+        call = _on_blocks(store, operator, node, operands, block)
+    else:
+        moved_terms = [
+            channels_first(store, operand) if operand is not None and role == "values" else operand
+            for operand, role in zip(operands, operator.inputs, strict=False)
+        ]
+        call = _call(operator, node, moved_terms)
+    return None if call is None else call._replace(inputs=tuple(operands))
 
 
-def restored(store: Store, order: CallInOrder, result: Term, block: int) -> Term | None:
-    """The output of a call in the order of its layout, from that of the operator that is meant."""
+def restored(store: Store, order: CallInOrder, result: Term, block: int) -> Term:
+    """The output of a call in the order of its layout, from that of the operator that is meant; where the shape of the
+    latter is not known, a function of it and of the inputs of the call.
+    """
     if result.shape is None or len(result.shape) < 2:
-        return None
+        own = order.operator
+        return store.applied(own.name, ("order", block), [result, *order.inputs], 0, NOTHING_STATED, domain=own.domain)
     if order.operator.means.name == "Identity":
         return result
     return blocked(store, result, block) if order.operator.domain == BLOCKS else channels_last(store, result)
@@ -157,7 +165,7 @@ def _call(
              if name not in written]  # fmt: skip
     call = Node("", operator.means.name, operator.means.domain, "", tuple(names), (f"{label} (in order)",), tuple(kept))
     terms = {name: operand for name, operand in zip(names, operands, strict=True) if operand is not None}
-    return CallInOrder(operator, call, terms, is_exact)
+    return CallInOrder(operator, call, terms, (), is_exact)
 
 
 # ------------------------------------------------------------------ channels last
@@ -226,6 +234,9 @@ def unblocked_filter(store: Store, term: Term, block: int, *, inputs_in_blocks: 
 def _reordered(store: Store, operator: LayoutOperator, node: Node, operand: Term, block: int) -> CallInOrder | None:
     """ReorderInput and ReorderOutput."""
     attributes = {attribute.name: attribute.value for attribute in node.attributes}
+    known = {"channels_last"} if operator.name == "ReorderInput" else {"channels_last", "channels"}
+    if attributes.keys() - known or attributes.get("channels_last", 0) not in (0, 1):
+        return None
     is_last = bool(attributes.get("channels_last"))
     if operator.name == "ReorderInput":
         kind = ELEMENTS.get(str(operand.facts.type))

@@ -55,6 +55,7 @@ CONSTANTS: Mapping[str, Array] = {
     "at": np.array([[0, 1, 2], [2, 3, 4]]), "cosines": RNG.uniform(-1, 1, (6, 2)).astype(np.float32),
     "sines": RNG.uniform(-1, 1, (6, 2)).astype(np.float32), "codes": packed(CODES), "shifts": packed(SHIFTS)[:, 0],
     "steps": STEPS.reshape(-1), "rows": np.array([2, 3, 32]),
+    "cosines4": np.ones((6, 4), np.float32),
     "weights": ((CODES.astype(np.float32) - SHIFTS[..., None]) * STEPS[..., None]).reshape(6, 32).T,
 }  # fmt: skip
 
@@ -186,6 +187,33 @@ def test_attributes_without_a_stated_meaning() -> None:
     for attribute in ("unidirectional = 1", "do_rotary = 1"):
         own = model(f"y = com.microsoft.Attention <num_heads = 2, {attribute}> (x, W, B, , , added)")
         assert answer(own, meant, runs=0) == Answer.UNDECIDED
+
+
+CALLS_WITHOUT_A_STATED_MEANING = {
+    "RotaryEmbedding <num_heads = 1> (x, at, cosines, sines)": "RotaryEmbedding",
+    "RotaryEmbedding <rotary_embedding_dim = 4> (x, at, cosines, sines)": "RotaryEmbedding",
+    "RotaryEmbedding (x, at, cosines, cosines4)": "RotaryEmbedding",
+    "MultiHeadAttention <num_heads = 2> (x, x, skip, B, which)": "MultiHeadAttention",
+    "MultiHeadAttention <num_heads = 2> (x, x, skip, B, , , skip, skip)": "MultiHeadAttention",
+    'MultiHeadAttention <num_heads = 2, scale = "half"> (x, x, skip, B)': "MultiHeadAttention",
+    "Attention <num_heads = 2> (x, W, one, , , added)": "Attention",
+    "Attention <num_heads = 2> (x, W, B, which, , added)": "Attention",
+    "MatMulNBits <K = 32, N = 6, bits = 4, block_size = 16, accuracy_level = 4> (x, codes, steps, shifts)":
+        "MatMulNBits",
+    "MatMulNBits <K = 32, N = 6, bits = 4> (x, codes, steps, shifts)": "MatMulNBits",
+    "MatMulNBits <K = 32, N = 6, bits = 4, block_size = 0> (x, codes, steps, shifts)": "MatMulNBits",
+    'MatMulNBits <K = 32, N = 6, bits = 4, block_size = "16"> (x, codes, steps, shifts)': "MatMulNBits",
+}  # fmt: skip
+"""Calls that the runtime refuses, computes in another way, or with fewer digits, and the operator they call."""
+
+
+@pytest.mark.parametrize("call", CALLS_WITHOUT_A_STATED_MEANING)
+def test_calls_without_a_stated_meaning(call: str) -> None:
+    case = CALLS_WITHOUT_A_STATED_MEANING[call]
+    own = model(f"y = com.microsoft.{call}", CASES[case].width)
+    assert answer(own, pair(case)[1], runs=0) == Answer.UNDECIDED
+    assert answer(own, pair(case)[0], runs=0) == Answer.UNDECIDED
+    assert answer(own, own, runs=0) in EQUAL
 
 
 def test_every_operator_is_compared() -> None:

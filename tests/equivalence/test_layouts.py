@@ -280,3 +280,20 @@ def test_reorders_that_no_block_size_allows() -> None:
     wide = [value("x", [1, 32, 6, 6])]
     first = model([node("ReorderOutput", "x", "y", NCHWC, channels=8)], inputs=wide, **DOMAINS)
     assert answer(first, model([node("Identity", "x", "y")], inputs=wide), runs=0) == Answer.UNDECIDED
+
+
+def test_attributes_that_no_schema_has() -> None:
+    """A call with one is a value of its own, in the layout of its own."""
+    given = [value("x", [1, 4, 4, 4], TensorProto.UINT8)]
+    attributes = {"kernel_shape": [2, 2], "odd": 1}
+    last = [node("Transpose", "x", "t", perm=[0, 2, 3, 1]),
+            node("QLinearAveragePool", "t xs xz ys yz", "y", MICROSOFT, channels_last=1, **attributes)]  # fmt: skip
+    plain = model([node("QLinearAveragePool", "x xs xz ys yz", "y", MICROSOFT, **attributes)], BYTES, inputs=given,
+                  **DOMAINS)  # fmt: skip
+    own = model(last, BYTES, inputs=given, **DOMAINS)
+    assert answer(own, plain, runs=0) == Answer.UNDECIDED
+    assert answer(own, own, runs=0) in EQUAL
+    floats = [value("x", [1, 4, 6, 6])]
+    order, odd = (model([node("ReorderInput", "x", "y", NCHWC, **changed)], inputs=floats, **DOMAINS)
+                  for changed in ({}, {"odd": 1}))  # fmt: skip
+    assert answer(order, odd, runs=0) == Answer.UNDECIDED
