@@ -106,6 +106,7 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     decision_trees.summed_trees,
     estimators.linear_estimator,
     estimators.linear_classifier,
+    estimators.linear_kernel,
     estimators.normalized_sum,
     matrix_products.matrix_products,
     index_sums.written_sum,
