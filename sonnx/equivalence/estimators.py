@@ -1,5 +1,5 @@
-"""Estimators of ai.onnx.ml by operators of ONNX, over the reals: LinearRegressor, LinearClassifier, and Normalizer;
-and TreeEnsembleRegressor of one tree, bit for bit.
+"""Estimators of ai.onnx.ml by operators of ONNX, over the reals: LinearRegressor, LinearClassifier, SVMRegressor,
+and Normalizer; and TreeEnsembleRegressor, of one tree bit for bit.
 
 They are written here independently of the rewrites that write such nodes, so that a mistake in either is seen.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sonnx.equivalence.terms import Term
-from sonnx.equivalence.trees import Constants, tree_nodes
+from sonnx.equivalence.trees import Constants, ensemble_nodes
 from sonnx.model.ir import Attribute, Node
 
 DOMAIN = "ai.onnx.ml"
@@ -86,6 +86,33 @@ def _classifier(node: Node, first: Term, values: Mapping[str, Any], constant: Co
     return written
 
 
+def _support_vectors(
+    node: Node, first: Term, values: Mapping[str, Any], constant: Constants
+) -> WrittenEstimator | None:
+    """The sum of the products with the support vectors by their coefficients, or with the coefficients themselves."""
+    usual = {"kernel_type": "LINEAR", "post_transform": "NONE", "one_class": 0}
+    known = {*usual, "coefficients", "kernel_params", "n_supports", "rho", "support_vectors"}
+    vectors, weights, rho = (values.get(name) or () for name in ("support_vectors", "coefficients", "rho"))
+    if values.keys() - known or first.shape is None or len(rho) != 1:
+        return None
+    if any(values.get(name, value) != value for name, value in usual.items()):
+        return None
+    count, width = values.get("n_supports", 0), first.shape[1]
+    if type(count) is not int or count < 0 or len(vectors) != count * width or len(weights) != (count or width):
+        return None
+    output = node.outputs[0]
+    written = WrittenEstimator(results={output: f"{output} (sum)"})
+    source = node.inputs[0]
+    if count:
+        matrix = constant("vectors", np.array(vectors, np.float32).reshape(count, width).T)
+        written.nodes.append(Node("", "MatMul", "", "", (source, matrix), (f"{output} (kernel)",), ()))
+        source = f"{output} (kernel)"
+    column = constant("weights", np.array(weights, np.float32).reshape(-1, 1))
+    inputs = source, column, constant("rho", np.array(rho, np.float32))
+    written.nodes.append(Node("", "Gemm", "", "", inputs, (f"{output} (sum)",), ()))
+    return written
+
+
 def _normalizer(node: Node, first: Term, values: Mapping[str, Any], constant: Constants) -> WrittenEstimator | None:
     """The quotient by the sum of each row, where no number is negative: the text and runtimes agree there only."""
     exact = first.inputs[0] if first.operator == "ideal" else first
@@ -103,12 +130,15 @@ def _normalizer(node: Node, first: Term, values: Mapping[str, Any], constant: Co
     return WrittenEstimator(nodes, {output: quotient})
 
 
-def _tree(node: Node, first: Term, values: Mapping[str, Any], constant: Constants) -> WrittenEstimator | None:
-    """Less and Where for each branch of one tree."""
+def _ensemble(node: Node, first: Term, values: Mapping[str, Any], constant: Constants) -> WrittenEstimator | None:
+    """Less and Where for each branch, and the sum of the trees."""
     if first.shape is None:
         return None
-    nodes = tree_nodes(node, first.shape, values, constant)
-    return None if nodes is None else WrittenEstimator(nodes, {node.outputs[0]: nodes[-1].outputs[0]}, exact=True)
+    written = ensemble_nodes(node, first.shape, values, constant)
+    if written is None:
+        return None
+    nodes, exact = written
+    return WrittenEstimator(nodes, {node.outputs[0]: nodes[-1].outputs[0]}, exact)
 
 
 def _scores(
@@ -137,5 +167,6 @@ _ESTIMATORS: Mapping[str, Callable[[Node, Term, Mapping[str, Any], Constants], W
     "LinearRegressor": _regressor,
     "LinearClassifier": _classifier,
     "Normalizer": _normalizer,
-    "TreeEnsembleRegressor": _tree,
+    "SVMRegressor": _support_vectors,
+    "TreeEnsembleRegressor": _ensemble,
 }

@@ -1,4 +1,5 @@
-"""Estimators of ai.onnx.ml: LinearRegressor, LinearClassifier, and Normalizer of numbers that are not negative.
+"""Estimators of ai.onnx.ml: LinearRegressor, LinearClassifier, SVMRegressor with the linear kernel, and Normalizer of
+numbers that are not negative.
 
 Their texts state formulas and no rounding, so that the rewrites keep ideal values.
 """
@@ -31,6 +32,40 @@ def linear_estimator(site: Site) -> Replacement | None:
     sequence = NodeSequence(site.node.outputs[0], site.operator_set)
     product = _product(sequence, site.node.inputs[0], shape, values, targets, sequence.output)
     return sequence.replacement(descriptions.call(site.node), "Gemm with the coefficients") if product else None
+
+
+SVM = frozenset({"coefficients", "kernel_params", "kernel_type", "n_supports", "one_class", "post_transform", "rho",
+                 "support_vectors"})  # fmt: skip
+"""The attributes of SVMRegressor; the linear kernel uses no parameter."""
+
+
+@rewrite("linear-kernel", Trigger.RULE_FAILS)
+def linear_kernel(site: Site) -> Replacement | None:
+    """SVMRegressor with the linear kernel: the products with the support vectors, then Gemm with the coefficients.
+
+    The vectors are not multiplied by the coefficients beforehand, which would round their sum.
+    """
+    values, shape = written_values(site), float_matrix(site)
+    plain = {"kernel_type": "LINEAR", "post_transform": "NONE", "one_class": 0}
+    if shape is None or values is None or values.keys() - SVM or len(values.get("rho") or ()) != 1:
+        return None
+    count, vectors = values.get("n_supports", 0), values.get("support_vectors") or ()
+    if any(values.get(name, value) != value for name, value in plain.items()) or type(count) is not int:
+        return None
+    sequence, source = NodeSequence(site.node.outputs[0], site.operator_set), site.node.inputs[0]
+    if count < 0 or len(vectors) != count * shape[1]:
+        return None
+    if count:
+        matrix = _array(vectors).reshape(count, shape[1]).T
+        constant = sequence.constant("vectors", ELEMENT, matrix, matrix.shape)
+        source, shape = (
+            sequence.add(OperatorName.MATMUL, (source, constant), sequence.name("kernel")),
+            (shape[0], count),
+        )
+    sums = {"coefficients": values.get("coefficients"), "intercepts": values["rho"]}
+    product = _product(sequence, source, shape, sums, 1, sequence.output)
+    after = f"Gemm of the products with {count} support vectors" if count else "Gemm with the coefficients"
+    return sequence.replacement(descriptions.call(site.node), after) if product else None
 
 
 TRANSFORMS = {"NONE": None, "LOGISTIC": OperatorName.SIGMOID, "SOFTMAX": OperatorName.SOFTMAX}
