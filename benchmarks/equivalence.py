@@ -229,6 +229,7 @@ def one_node(every: int, minutes: float) -> int:
             continue
         group = "equal on all runs" if not judgement.differs else (
             "apart by more than 1 %" if judgement.distance > CLEAR else "apart by less")  # fmt: skip
+        group += ", executable" if judgement.exact else ", not executable"
         counted[group] += 1
         counted[f"{group}, {found.answer}"] += 1
         counted["not valid ONNX"] += bool(found.not_valid)
