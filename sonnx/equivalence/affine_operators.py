@@ -269,8 +269,8 @@ def _conv(forms: Forms, term: Term) -> Affine | None:
         else forms.real(offset).mapped(lambda array: array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
     )
     if _is_by_channel(term, first, kernels):
-        factor = forms.real(weight).mapped(lambda array: array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
-        scaled = _scaled(forms.of(first), factor) or _scaled(atom(first), factor)
+        scale = forms.real(weight).mapped(lambda array: array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
+        scaled = _scaled(forms.of(first), scale) or _scaled(atom(first), scale)
         return scaled and replace(
             scaled, bias=constants.total([scaled.bias, bias]), shape=term.shape, rank=kernels.ndim
         )
