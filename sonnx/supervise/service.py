@@ -28,6 +28,8 @@ START_SECONDS = 120
 """Seconds in which a process must be ready, at least."""
 ENDING_SECONDS = 1
 """Seconds in which a process that closed its pipe has ended."""
+TINY_MEGABYTES = 64
+"""Of less memory, a signal may be all that shows of its lack: Python may end so while it compiles a module."""
 LOOK_SECONDS = 0.1
 """How often it is looked whether a process has ended."""
 
@@ -115,6 +117,8 @@ class Service:
             self.end()
             if watch.expired and seconds is not None:
                 raise timed_out(seconds) from None
+            if code is not None and code < 0 and (self.limits.megabytes or TINY_MEGABYTES) < TINY_MEGABYTES:
+                raise ProcessEnded(End.OUT_OF_MEMORY) from None
             raise ProcessEnded(End.ENDED, ending(code)) from None
         except (*NOT_JSON, ValueError):
             self.end()

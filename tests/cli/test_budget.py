@@ -47,8 +47,6 @@ COMMANDS = {
 """The participle of what each command does, and options with which it writes."""
 EDITIONS = {"rules": ("--since", "2025-11")}
 """What stands before the model."""
-SEARCHED = {"verify": 60}
-"""Seconds that a command searches by default; its limit comes on top."""
 EACH = pytest.mark.parametrize("name", COMMANDS)
 
 
@@ -102,7 +100,7 @@ def test_the_time_of_a_command(
     """Nothing takes the signal for a failure of its own."""
     with alarm_at_once():
         said = refused(command(name, *options), 3, folder, capsys)
-    seconds = 70 if options else CommandLimits().seconds + SEARCHED.get(name, 0)
+    seconds = 70 if options else CommandLimits().seconds
     assert said == f"sonnx: 'm.onnx' was not {COMMANDS[name][0]} within {seconds} seconds (--timeout)\n"
 
 

@@ -26,6 +26,9 @@ CALLS: Mapping[str, tuple[str, str, bool]] = {
     "LeakyRelu, 1": ("y = LeakyRelu <alpha = 1.0> (x)", "y = Identity (x)", True),
     "LeakyRelu, 0": ("y = LeakyRelu <alpha = 0.0> (x)", "y = Relu (x)", False),
     "MaxPool, of one": ("y = MaxPool <kernel_shape = [1, 1]> (x)", "y = Identity (x)", True),
+    "MaxPool, of one, with SAME_LOWER": (
+        "y = MaxPool <kernel_shape = [1, 1], auto_pad = \"SAME_LOWER\"> (x)", "y = Identity (x)", True,
+    ),
     "MaxPool, of all": ("y = MaxPool <kernel_shape = [256, 256]> (x)", "y = GlobalMaxPool (x)", False),
     "AveragePool, of one": ("y = AveragePool <kernel_shape = [1, 1]> (x)", "y = Identity (x)", False),
     "AveragePool, of all": (

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from sonnx.profile.cases import all_cases
 from sonnx.profile.index import rules_by_slug
+from tests.support.exchange_formats import cyclonedx_faults
 from tests.support.paths import ROOT
+from tools.wheel_bill import ENDING, main
 
 TELL = """
 import json, sonnx
@@ -73,6 +79,21 @@ def test_it_holds_the_package_with_its_data_and_nothing_else(wheel: Path) -> Non
     expected = sorted(path.relative_to(ROOT).as_posix() for path in package if "__pycache__" not in path.parts)
     assert sorted(names) == expected
     assert {"sonnx/py.typed", "sonnx/proofs/record.json", "sonnx/restrictions/operators/max.toml"} <= set(names)
+
+
+def test_the_bill_of_a_wheel_states_its_file_and_what_it_asks_for(wheel: Path) -> None:
+    assert main([str(wheel)]) == 0
+    bill = json.loads(wheel.with_name(wheel.name + ENDING).read_text())
+    assert cyclonedx_faults(bill) == []
+    tool = bill["metadata"]["component"]
+    assert tool["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (tool["name"], tool["version"]) == (project["name"], project["version"])
+    required = [each["name"] for each in bill["components"] if each["scope"] == "required"]
+    declared = [Requirement(each) for each in project["dependencies"]]
+    assert sorted(required) == sorted(canonicalize_name(each.name) for each in declared)
+    extras = [each for texts in project["optional-dependencies"].values() for each in texts]
+    assert len(bill["components"]) == len(declared) + len(extras)
 
 
 def test_the_source_distribution_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ from sonnx.report import json as check_json
 from sonnx.report.box_evidence import ShownByBox
 from sonnx.report.check import CheckReport
 from sonnx.report.check_run import CheckRun
+from sonnx.report.cut_record import CutRecord
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.equivalence import EquivalenceReport
 from sonnx.report.facts_json import FactsDocument
@@ -374,6 +375,11 @@ def property_documents() -> list[str]:
     return [mixed.to_json(), violated.to_json(), structs.replace(mixed, tasks=holding).to_json()]
 
 
+def cut_documents() -> list[str]:
+    """The parts of two models."""
+    return [json_text(filled(CutRecord, number)) for number in range(2)]
+
+
 def audit_documents() -> list[str]:
     """Documents of evidence packs: two with every optional part, one with none, and one with parts that lack theirs."""
     parts = {"rewrites": ReadRecord, "since": ChangeImpact, "derived_from": ComparedOriginal, "box": ShownByBox}
@@ -426,6 +432,7 @@ DOCUMENTS: Mapping[str, Callable[[], list[str]]] = {
     "equivalence": equivalence_documents,
     "model_changes": change_documents,
     "property": property_documents,
+    "cut": cut_documents,
     "audit": audit_documents,
     "suite": suite_documents,
     "suite_run": suite_run_documents,
