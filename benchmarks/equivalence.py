@@ -45,6 +45,7 @@ from sonnx.executor.probes import probe
 from sonnx.model.reader import read
 from tests.support import equivalence_mutants
 from tests.support.equivalence_mutants import Pair, judged, pairs, refuted
+from tests.support.one_node_mutants import CLEAR, judged_one_node, one_node_pairs, refuted_one_node
 
 TIME_LIMIT, NOT_INSTALLED = 300, 9
 """Seconds that an optimizer may take, and the exit code of its process where it is not installed."""
@@ -201,6 +202,48 @@ def _judge(seen: set[bytes], counted: Seed, pair: Pair, runs: int) -> None:
         counted.shown += found.answer is Answer.DIFFERENT
         if found.answer is not Answer.DIFFERENT:
             print(f"not shown: {place}: {found.bits}", flush=True)
+
+
+# ------------------------------------------------------------------ one node
+
+
+def one_node(every: int, minutes: float) -> int:
+    """Judge models of one node with one change; 1 if an answer was wrong."""
+    counted, end, open_operators = Counter[str](), time.monotonic() + 60 * minutes, Counter[str]()
+    for index, pair in enumerate(one_node_pairs()):
+        if index % every:
+            continue
+        if time.monotonic() > end:
+            print(f"stopped after {minutes} minutes, at pair {index}")
+            break
+        judgement = judged_one_node(pair)
+        if not judgement.ran:
+            counted["without values"] += 1
+            continue
+        place = f"{pair.name}, {pair.change}"
+        try:
+            found = compared(pair.first, pair.second, EquivalenceOptions(runs=8))
+        except Exception as error:  # noqa: BLE001  a row of its own
+            counted["refused"] += 1
+            print(f"refused: {place}: {error}", flush=True)
+            continue
+        group = "equal on all runs" if not judgement.differs else (
+            "apart by more than 1 %" if judgement.distance > CLEAR else "apart by less")  # fmt: skip
+        group += ", executable" if judgement.exact else ", not executable"
+        counted[group] += 1
+        counted[f"{group}, {found.answer}"] += 1
+        counted["not valid ONNX"] += bool(found.not_valid)
+        counted[f"{group}, {found.answer}, not valid ONNX"] += bool(found.not_valid)
+        if found.answer is Answer.UNDECIDED and not found.not_valid:
+            open_operators[f"{group}: {onnx.load_from_string(pair.first).graph.node[0].op_type}"] += 1
+        why = refuted_one_node(pair, found, judgement)
+        if why:
+            counted["wrong"] += 1
+            print(f"wrong: {place}: {found.answer}; {why}", flush=True)
+    for group, number in sorted(counted.items()):
+        print(f"{number:6} {group}")
+    print("not decided, by operator:", open_operators.most_common(30))
+    return int(counted["wrong"] > 0)
 
 
 # ------------------------------------------------------------------ optimizers
@@ -520,7 +563,12 @@ def main() -> int:
     further.add_argument("models", nargs="*", type=Path)
     further.add_argument("--light", action="store_true")
     further.add_argument("--box", default="", metavar="LOW,HIGH", help="the range of every input")
+    single = commands.add_parser("one-node")
+    single.add_argument("--every", type=int, default=1, metavar="N", help="every Nth pair only")
+    single.add_argument("--minutes", type=float, default=30, help="the time after which no further pair is begun")
     options = parser.parse_args()
+    if options.command == "one-node":
+        return one_node(options.every, options.minutes)
     if options.command == "mutants":
         return mutants(options.first, options.valid, options.minutes, options.runs, options.record)
     if options.command == "conversions":

@@ -268,10 +268,27 @@ def _conv(forms: Forms, term: Term) -> Affine | None:
         if offset is None or offset.array is None
         else forms.real(offset).mapped(lambda array: array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
     )
+    if _is_by_channel(term, first, kernels):
+        scale = forms.real(weight).mapped(lambda array: array.reshape(-1, *[1] * (kernels.ndim - 2))).least()
+        scaled = _scaled(forms.of(first), scale) or _scaled(atom(first), scale)
+        return scaled and replace(
+            scaled, bias=constants.total([scaled.bias, bias]), shape=term.shape, rank=kernels.ndim
+        )
     key = ("conv", term.key, kernels.shape)
     source, factor = _through_scale(forms, first, kernels, _group(term))
     real = forms.real(weight) if factor is None else forms.real(weight) * factor
     return Affine((AffinePart("conv", key, source, real),), bias, term.shape, kernels.ndim)
+
+
+def _is_by_channel(term: Term, first: Term, kernels: Array) -> bool:
+    """Whether a Conv is a factor for each channel and a bias: groups of one channel, single elements, all of them."""
+    channels = kernels.shape[0]
+    if term.application is None or first.shape is None or first.shape != term.shape or first.shape[1] != channels:
+        return False
+    if kernels.size != channels or _group(term) != channels:
+        return False
+    pads, strides = (term.application.parameter(name) for name in ("pads", "strides"))
+    return not any(pads or ()) and all(stride == 1 for stride in strides or ())
 
 
 def _group(term: Term) -> int:

@@ -32,7 +32,9 @@ def cell_nodes(node: Node, terms: Sequence[Term | None], constant: Constant) -> 
     if activations not in ([], ["sigmoid", "tanh"][2 - min(gates, 2) :]) or lengths is not None or len(node.inputs) > 6:
         return None
     further = values.keys() - {"activations", "direction", "hidden_size", "linear_before_reset", "layout"}
-    if further or values.get("layout", 0) or values.get("direction", "forward") not in ("forward", "reverse"):
+    if further or values.get("layout", 0) or values.get("linear_before_reset", 0) not in (0, 1):
+        return None
+    if values.get("direction", "forward") not in ("forward", "reverse"):
         return None
     if x is None or x.shape is None or len(x.shape) != 3 or 0 in x.shape or x.shape[0] > MAX_STEPS:
         return None
@@ -51,9 +53,9 @@ def cell_nodes(node: Node, terms: Sequence[Term | None], constant: Constant) -> 
     nodes: list[Node] = []
     output = next(filter(None, node.outputs))
 
-    def add(operator: str, *inputs: str, **attributes: Sequence[int]) -> str:
+    def add(operator: str, *inputs: str, **attributes: int) -> str:
         result = f"{output} (cell {len(nodes)})"
-        written = tuple(Attribute(name, "ints", tuple(each), fields=("ints",)) for name, each in attributes.items())
+        written = tuple(Attribute(name, "int", each, fields=("i",)) for name, each in attributes.items())
         nodes.append(Node("", operator, "", "", inputs, (result,), written))
         return result
 
@@ -64,8 +66,9 @@ def cell_nodes(node: Node, terms: Sequence[Term | None], constant: Constant) -> 
         return add("Reshape", name, numbers("shape", shape, np.int64))
 
     def part(name: str, begin: tuple[int, int], end: tuple[int, int]) -> str:
-        bounds = [numbers(role, each, np.int64) for role, each in (("begin", begin), ("end", end), ("axes", (0, 1)))]
-        return add("Slice", name, *bounds)
+        for axis in (0, 1):  # Slice takes its bounds as inputs in newer operator sets only
+            name = add("Gather", name, numbers("places", range(begin[axis], end[axis]), np.int64), axis=axis)
+        return name
 
     def gate(index: int, step: int, current: str) -> str:
         rows = part(products, (step * batch, index * hidden), ((step + 1) * batch, (index + 1) * hidden))

@@ -132,6 +132,20 @@ def test_operator_sets_with_one_meaning_of_an_operator_are_one(case: str) -> Non
     assert sonnx.equivalent(*models, runs=0).result.answer is Answer.IDENTICAL
 
 
+@pytest.mark.parametrize("older", [7, 9, 10, 13])
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_cell_has_one_meaning_in_old_and_new_operator_sets(older: int, before: int) -> None:
+    ramps = [", ".join(str(number / 20) for number in range(count)) for count in (18, 12)]
+    head = f"(float[2, 1, 3] x) => (y) <float[1, 6, 3] w = {{{ramps[0]}}}, float[1, 6, 2] r = {{{ramps[1]}}}>"
+    old, new = (
+        parsed(f"{head} {{ y = GRU <hidden_size = 2, linear_before_reset = {number}> (x, w, r) }}", version)
+        for number, version in ((before, older), (before, 14))
+    )
+    other = parsed(f"{head} {{ y = GRU <hidden_size = 2, linear_before_reset = {1 - before}> (x, w, r) }}", 14)
+    assert sonnx.equivalent(old, new, runs=0).result.proved
+    assert sonnx.equivalent(old, other, runs=0).result.answer is Answer.UNDECIDED
+
+
 def test_operator_sets_with_other_meanings_are_not_one() -> None:
     head = "(float[2,3,4] x) => (y)"
     models = [parsed(f"{head} {{ y = Hardmax(x) }}", version) for version in (11, 13)]

@@ -297,3 +297,26 @@ def test_attributes_that_no_schema_has() -> None:
     order, odd = (model([node("ReorderInput", "x", "y", NCHWC, **changed)], inputs=floats, **DOMAINS)
                   for changed in ({}, {"odd": 1}))  # fmt: skip
     assert answer(order, odd, runs=0) == Answer.UNDECIDED
+
+
+SCALES, OFFSETS = random(16), random(16)
+BY_CHANNEL: Mapping[str, tuple[list[int], dict[str, Any], bool]] = {
+    "plain": ([1, 16, 6, 6], {}, True),
+    "same": ([1, 16, 6, 6], {"auto_pad": "SAME_UPPER"}, True),
+    "strides and pads that keep the shape": ([1, 16, 2, 2], {"strides": [2, 2], "pads": [1, 1, 1, 1]}, False),
+    "pads in the place of elements": ([1, 16, 6, 6], {"pads": [1, 0, -1, 0]}, False),
+    "strides": ([1, 16, 6, 6], {"strides": [2, 2]}, False),
+}
+"""The shape of x, attributes of Conv, and whether it is a factor and a bias for each channel."""
+
+
+@pytest.mark.parametrize("name", BY_CHANNEL)
+def test_a_convolution_of_single_elements_by_channel_is_a_factor(name: str) -> None:
+    """onnxruntime writes BatchNormalization on blocks of channels in this way."""
+    shape, attributes, is_factor = BY_CHANNEL[name]
+    constants = {"w": SCALES.reshape(16, 1, 1, 1), "b": OFFSETS, "s": SCALES.reshape(16, 1, 1),
+                 "o": OFFSETS.reshape(16, 1, 1)}  # fmt: skip
+    inputs = [value("x", shape)]
+    by_channel = model([node("Conv", "x w b", "y", group=16, **attributes)], constants, inputs=inputs)
+    factor = model([node("Mul", "x s", "t"), node("Add", "t o", "y")], constants, inputs=inputs)
+    assert answer(by_channel, factor, runs=0) == (Answer.ROUNDING if is_factor else Answer.UNDECIDED)
