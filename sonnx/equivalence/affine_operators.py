@@ -398,7 +398,7 @@ def _is_never_zero(real: Real) -> bool:
 
 
 def _inverse(forms: Forms, term: Term) -> tuple[Term, Real | None] | None:
-    """What a term is the inverse of, up to a single number; None for a term that is no inverse."""
+    """What a term is the inverse of, up to a single number; None for other terms."""
     form = forms.of(term)
     part = form.parts[0] if len(form.parts) == 1 and form.bias is None else None
     if part is None or part.kind != "diagonal" or (part.weight is not None and prod(part.weight.shape) != 1):
