@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import prod
+from operator import mul
 
 import numpy as np
 
@@ -387,7 +389,12 @@ def _quotient(forms: Forms, term: Term, dividend: Term | None, divisor: Term, co
     elif dividend is None and term.operator != "Reciprocal":
         return None  # the quotient of a constant that is not finite
     inner = forms.store.quotient(None if above is None else above[0], below[0], term.facts)
-    weight = None if not weights else weights[0] if len(weights) == 1 else weights[0] * weights[1]
+    return _scaled_atom(inner, weights, term)
+
+
+def _scaled_atom(inner: Term, factors: Sequence[Real], term: Term) -> Affine:
+    """An atom that single numbers scale, in the shape of a term."""
+    weight = reduce(mul, factors) if factors else None
     return Affine((AffinePart("diagonal", None, inner, weight),), None, term.shape, term.rank)
 
 
@@ -437,9 +444,7 @@ def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | N
         if inverse is None or plain is None or not isinstance(term.facts.shape, tuple):
             continue
         inner = forms.store.quotient(plain[0], inverse[0], term.facts)
-        known = [weight for weight in (plain[1], inverse[1]) if weight is not None]
-        product = None if not known else known[0] if len(known) == 1 else known[0] * known[1]
-        return Affine((AffinePart("diagonal", None, inner, product),), None, term.shape, term.rank)
+        return _scaled_atom(inner, [weight for weight in (plain[1], inverse[1]) if weight is not None], term)
     sides = [_without_factor(forms, side) for side in (first, second)]
     factors = [side[1] for side in sides if side is not None and side[1] is not None]
     if None in sides or not factors:
@@ -448,8 +453,7 @@ def _bilinear(forms: Forms, term: Term, first: Term, second: Term) -> Affine | N
         term.operator, term.key, [side[0] for side in sides if side is not None], 0, term.facts,
         application=term.application, origin=term.origin,
     )  # fmt: skip
-    weight = factors[0] if len(factors) == 1 else factors[0] * factors[1]
-    return Affine((AffinePart("diagonal", None, inner, weight),), None, term.shape, term.rank)
+    return _scaled_atom(inner, factors, term)
 
 
 def _written_factor(forms: Forms, term: Term) -> tuple[Term, Real] | None:

@@ -196,9 +196,7 @@ def blocked(store: Store, term: Term, block: int, filler: Term | None = None) ->
         rest = (shape[0], added, *shape[2:])
         first = size(term)
         if filler is None:
-            sources.append(
-                store.fresh("unknown", shaped(term.facts.type, rest), "a block of channels that is filled up")
-            )
+            sources.append(store.fresh("unknown", shaped(term.facts.type, rest), FILLING))
             filling = np.arange(first, first + prod(rest), dtype=np.int64).reshape(rest)
         else:
             sources.append(filler)

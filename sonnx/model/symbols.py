@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import UsageError
 from sonnx.model.ir import Attribute, Graph, Model, Node, Type, ValueInfo
+from sonnx.model.scopes import holds_graph
 
 MAX_DIMENSION = (1 << 63) - 1
 """The largest dimension that a file can state (TensorShapeProto.Dimension.dim_value is an int64)."""
@@ -204,7 +205,7 @@ def _type(type_: Type, numbers: Mapping[str, int | None], symbols: set[str]) -> 
 def _nodes(nodes: tuple[Node, ...], numbers: Mapping[str, int | None], symbols: set[str]) -> tuple[Node, ...]:
     return tuple(
         replace(node, attributes=tuple(_attribute(attribute, numbers, symbols) for attribute in node.attributes))
-        if any(attribute.kind in ("graph", "graphs") for attribute in node.attributes)
+        if holds_graph(node)
         else node
         for node in nodes
     )

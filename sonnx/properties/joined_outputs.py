@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import BadInput
 from sonnx.model.ir import Attribute, Model, Node, Tensor, Type, ValueInfo
+from sonnx.model.value_names import taken_names, unused
 from sonnx.properties.property import elements_of
 
 
@@ -32,9 +33,9 @@ def with_outputs(model: Model, outputs: Sequence[ValueInfo]) -> Model:
     if len(types) != 1:
         listed = ", ".join(sorted(map(str, types))) or "no output"
         raise BadInput(f"a property is about outputs of one element type; these are {listed}")
-    names = _names_of(model)
-    shape, joined = (_new(f"sonnx.{what}", names) for what in ("flat shape", "outputs"))
-    flat = [_new(f"sonnx.flat {value.name}", names) for value in outputs]
+    taken = taken_names(model.graph)
+    shape, joined = (unused(f"sonnx.{what}", taken) for what in ("flat shape", "outputs"))
+    flat = [unused(f"sonnx.flat {value.name}", taken) for value in outputs]
     nodes = [
         *model.graph.nodes,
         *(Node("", "Reshape", "", "", (value.name, shape), (name,), ())
@@ -47,18 +48,3 @@ def with_outputs(model: Model, outputs: Sequence[ValueInfo]) -> Model:
         model.graph, nodes=tuple(nodes), outputs=(output,), initializers=(*model.graph.initializers, rest)
     )  # fmt: skip
     return replace(model, graph=graph)
-
-
-def _names_of(model: Model) -> set[str]:
-    graph = model.graph
-    return {
-        *(value.name for value in graph.inputs), *(tensor.name for tensor in graph.initializers),
-        *(name for node in graph.nodes for name in node.outputs),
-    }  # fmt: skip
-
-
-def _new(name: str, names: set[str]) -> str:
-    while name in names:
-        name += "'"
-    names.add(name)
-    return name

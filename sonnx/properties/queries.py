@@ -18,7 +18,9 @@ from msgspec.structs import replace
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
 from sonnx.executor.model_inputs import required_inputs
-from sonnx.model.ir import Graph, Model, Node, ValueInfo
+from sonnx.model.ir import Graph, Model, ValueInfo
+from sonnx.model.scopes import holds_graph
+from sonnx.model.value_names import own_names, with_own_renamed
 from sonnx.properties.joined_outputs import with_outputs
 from sonnx.properties.property import Property, elements_of
 from sonnx.properties.vnnlib import (
@@ -290,8 +292,7 @@ def _side_by_side(models: Mapping[str, Model], same: Mapping[str, str]) -> Model
     first = next(iter(models.values()))
     parts: list[Graph] = []
     for network, model in models.items():
-        inner = any(each.kind in ("graph", "graphs") for node in model.graph.nodes for each in node.attributes)
-        if inner or model.functions or model.graph.sparse_initializers:
+        if any(map(holds_graph, model.graph.nodes)) or model.functions or model.graph.sparse_initializers:
             raise BadInput(f"network {network} has functions, subgraphs or sparse constants, which are not joined")
         if {(each.domain, each.version) for each in model.imports} != {
             (each.domain, each.version) for each in first.imports
@@ -309,20 +310,10 @@ def _side_by_side(models: Mapping[str, Model], same: Mapping[str, str]) -> Model
 
 
 def _renamed(graph: Graph, prefix: str, same: Mapping[str, str]) -> Graph:
-    def new(name: str) -> str:
-        return same.get(prefix + name, prefix + name) if name else ""
-
-    def node(each: Node) -> Node:
-        return replace(each, inputs=tuple(map(new, each.inputs)), outputs=tuple(map(new, each.outputs)))
-
-    return replace(
-        graph,
-        inputs=tuple(replace(each, name=new(each.name)) for each in graph.inputs if prefix + each.name not in same),
-        outputs=tuple(replace(each, name=new(each.name)) for each in graph.outputs),
-        value_info=tuple(replace(each, name=new(each.name)) for each in graph.value_info),
-        initializers=tuple(replace(each, name=new(each.name)) for each in graph.initializers),
-        nodes=tuple(map(node, graph.nodes)), annotations=(),
-    )  # fmt: skip
+    names = {name: same.get(prefix + name, prefix + name) for name in own_names(graph) if name}
+    inputs = tuple(value for value in graph.inputs if prefix + value.name not in same)
+    outputs = tuple(replace(value, name=names[value.name]) for value in graph.outputs)
+    return replace(with_own_renamed(replace(graph, inputs=inputs), names), outputs=outputs, annotations=())
 
 
 def _conjuncts(expressions: Sequence[Any]) -> Iterator[Any]:

@@ -103,7 +103,8 @@ def verify_model(
             "set of hypotheses": value_hash(repr(hypotheses)), "set of options": value_hash(options.edition),
             **tool_identity(("numpy",)),
         })  # fmt: skip
-    limit, time = _limit(options), shorter_time("--search", _seconds(options))
+    seconds = _seconds(options)
+    limit, time = SearchLimit.after(seconds, options.parts), shorter_time("--search", seconds)
     answers: list[TaskAnswer] = []
     trees: list[Tree] = []
     witness: dict[str, Array] = {}
@@ -138,19 +139,6 @@ def verify_model(
         assignment=_assignment(asked, stated, witness, folder, options.edition) if witness else (),
         certificate=certificate, empty_boxes=about.empty_boxes, rounded_inputs=about.rounded_inputs,
     )  # fmt: skip
-
-
-def _limit(options: VerifyOptions) -> SearchLimit:
-    """Where the search for each box ends.
-
-    Raises:
-        UsageError: parts are to be counted where several processes or runs analyse them.
-    """
-    if options.parts is not None:
-        for option in ("jobs", "cluster", "resume"):
-            if getattr(options, option) is not None:
-                raise UsageError(f"--parts counts the parts of one run in one process; leave out --{option}")
-    return SearchLimit.after(_seconds(options), options.parts)
 
 
 def _seconds(options: VerifyOptions) -> float:
@@ -243,6 +231,9 @@ def _require_options(source: Path | None, options: VerifyOptions) -> None:
         raise UsageError("--certificate requires a property in a .vnnlib file")
     if (options.robust is None) != (options.radius is None):
         raise UsageError("--robust requires --radius, and --radius requires --robust")
+    for option in ("jobs", "cluster", "resume") if options.parts is not None else ():
+        if getattr(options, option) is not None:
+            raise UsageError(f"--parts counts the parts of one run in one process; leave out --{option}")
 
 
 class _Stated(NamedTuple):
@@ -263,8 +254,7 @@ class _Stated(NamedTuple):
 def _stated(model: Model, folder: Path | None, source: Path | None, options: VerifyOptions) -> _Stated:
     """The property of a file, or robustness."""
     if source is None or source.suffix != ".vnnlib":
-        if options.networks:
-            raise UsageError("--network requires a query in VNN-LIB 2")
+        _require_no_networks(options)
         asked = with_one_output(model)
         return _Stated(asked, *_property(asked, folder, source, options))
     shown = quote(str(source))
@@ -276,8 +266,7 @@ def _stated(model: Model, folder: Path | None, source: Path | None, options: Ver
         raise BadInput(f"{shown}, line {line}: byte {error.start} of the file is not UTF-8") from None
     with decoding(source, "a property in VNN-LIB"):
         if not is_query(text):
-            if options.networks:
-                raise UsageError("--network requires a query in VNN-LIB 2")
+            _require_no_networks(options)
             asked = with_one_output(model)
             about = property_of_vnnlib(text, asked, source.name, round_inputs=options.round_inputs)
             return _Stated(asked, about, content)
@@ -288,6 +277,11 @@ def _stated(model: Model, folder: Path | None, source: Path | None, options: Ver
         own = with_external_data(model, folder) if networks else model
         query = stated_query(text, networks, own, source.name, round_inputs=options.round_inputs)
     return _Stated(query.model, query.property, content, (*query.inputs, *query.names), query.hidden)
+
+
+def _require_no_networks(options: VerifyOptions) -> None:
+    if options.networks:
+        raise UsageError("--network requires a query in VNN-LIB 2")
 
 
 def _network_files(options: VerifyOptions) -> dict[str, Path]:
