@@ -168,9 +168,14 @@ def _may_be_one_shape(first: Sequence[int | str | None] | None, second: Sequence
     if first is None or second is None:
         return True
     return len(first) == len(second) and all(
-        extents[0] == extents[1] if isinstance(extents[0], int) else not isinstance(extents[1], int)
+        extents[0] == extents[1] if _is_number(extents[0]) else not _is_number(extents[1])
         for extents in zip(first, second, strict=True)
     )
+
+
+def _is_number(extent: int | str | None) -> bool:
+    """Whether a dimension is stated; a negative number, as some exporters write, states none."""
+    return isinstance(extent, int) and extent >= 0
 
 
 def _elements(type_: Type) -> tuple[str | None, ...]:
