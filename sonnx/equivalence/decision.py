@@ -29,10 +29,20 @@ from sonnx.equivalence.narrowings import are_narrowed
 from sonnx.equivalence.open_pair import open_pair
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import INEXACT, Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
-from sonnx.equivalence.sides import Pairing, Side, paired, same_content, shapes_of_open_inputs, sized_sides, with_shapes
+from sonnx.equivalence.sides import (
+    Pairing,
+    Side,
+    paired,
+    same_content,
+    shapes_of_open_inputs,
+    sized_sides,
+    with_given_numbers,
+    with_shapes,
+)
 from sonnx.equivalence.terms import Store, Term, first_names, run_domain
 from sonnx.equivalence.unmatched import first_unmatched, term_name
 from sonnx.equivalence.walk import Cut, Walk, may_jump
+from sonnx.executor.fixed_inputs import named_numbers
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.preparation import RunDomain
 from sonnx.model.ir import Model, Node
@@ -83,7 +93,11 @@ def compare_sides(
         BadInput: the models differ in inputs, outputs or their types.
         UsageError: an unknown edition, a symbol that neither model has, or hypotheses that do not exist.
     """
-    return compare_sized(*sized_sides(first, second, options), options, domain)
+    sized = with_given_numbers(*sized_sides(first, second, options), options)
+    if options.input and any(name in dict(named_numbers(options.input)) for name in options.renamed):
+        given = {name for name, _ in named_numbers(options.input)}
+        options = replace(options, renamed={name: new for name, new in options.renamed.items() if name not in given})
+    return compare_sized(*sized, options, domain)
 
 
 def compare_sized(
@@ -157,8 +171,10 @@ def conditions_of(
         if side.folder is not None:
             files = constant_files(side.model, side.folder)
             digests |= {f"{file} of the {name} model": digest for file, digest in files.items()}
+    fixed = named_numbers(options.input) if isinstance(options, EquivalenceOptions) else ()
     return Conditions.of(
         options,
+        assume=tuple([f"{name} = {number}" for name, number in fixed]),
         tried=dict(tried or {}),
         hypotheses=options.hypotheses if isinstance(options, EquivalenceOptions) and options.box else None,
         digests=digests,
