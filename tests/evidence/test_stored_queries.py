@@ -1,4 +1,4 @@
-"""The queries of theorems are stored beside bytecode: for these very files of the program and its own catalogue only."""
+"""Queries of theorems are stored beside bytecode; they count for these files of the program and its own catalogue."""
 
 from __future__ import annotations
 
