@@ -5,6 +5,7 @@ No solver runs: the status of a theorem comes from the record of the tool, and o
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -12,7 +13,6 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import z3
 from msgspec import Struct, convert
 from msgspec.structs import asdict
 
@@ -34,7 +34,7 @@ from sonnx.prover.queries import Question, questions_of
 from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
-from sonnx.prover.solvers import script
+from sonnx.prover.solvers import installed, script
 from sonnx.prover.theorem import Theorem
 from sonnx.report.fix_record import ReadRecord
 
@@ -155,10 +155,10 @@ def _stored_queries(listed: Sequence[Theorem]) -> dict[str, tuple[Query, ...]]:
 
     The table is of these very files of the program, of its own catalogue and of this version of the solver.
     """
-    if in_use() is not INSTALLED:
+    if in_use() is not INSTALLED or sys.implementation.cache_tag is None:
         return {theorem.id: _queries(theorem) for theorem in listed}
     place = Path(cache_from_source(__file__)).with_suffix(".table")
-    head = f"{own_hash()} {z3.get_full_version()}\n".encode()
+    head = f"{own_hash()} {installed('z3')}\n".encode()
     stored = stored_values(place, head) or {}
     before = len(stored)
     found: dict[str, tuple[Query, ...]] = {}

@@ -66,12 +66,18 @@ def test_they_count_for_the_same_program_solver_and_catalogue(
         patch.setattr(pack_parts, "own_hash", lambda: "0" * 64)
         assert not is_changed(first)
         changed(folder)
-        patch.setattr("z3.get_full_version", lambda: "another")
+        patch.setattr(pack_parts, "installed", lambda solver: "another")
         assert not is_changed(first)
         changed(folder)
         patch.setattr(pack_parts.driver, "source_hash", lambda theorem: "of another source")
         assert not is_changed(first)
     assert not is_changed(first)
+
+
+def test_an_interpreter_without_bytecode_builds_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.implementation, "cache_tag", None)
+    assert pack_parts._stored_queries(chosen()).keys() == {each.id for each in chosen()}
+    assert not folder.exists()
 
 
 def test_theorems_about_operators_are_those_of_the_whole_registry() -> None:
