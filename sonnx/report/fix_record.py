@@ -182,6 +182,8 @@ class Validation(Struct, frozen=True):
     """What the comparison of both models as terms shows for every input; null where it was not made."""
     stopped: Annotated[str, HIDDEN] = ""
     """Where that comparison stopped; or the shapes that it holds for, after a space."""
+    terms_after: Annotated[tuple[str, ...], ADDED] = field(default=(), name="terms_since")
+    """Kinds of rewrites that had to be made before the original was valid ONNX: that comparison does not include them."""
     box: Annotated[tuple[str, ...], ADDED] = ()
     """The ranges of inputs for the differences."""
     hypotheses: Annotated[OptionalText, ADDED] = ""
@@ -231,6 +233,8 @@ class Validation(Struct, frozen=True):
         if self.for_all_inputs.at_any_size is not self.for_all_inputs:
             return f"shown for all inputs of some sizes only: {self.for_all_inputs}{self.stopped}"
         before = f", before {', '.join(self.approximated)}" if self.approximated else ""
+        if self.terms_after:
+            before += f", after {', '.join(self.terms_after)}: the original is not valid ONNX"
         return f"shown for all inputs: {self.for_all_inputs}{self.stopped}{before}"
 
     @property
