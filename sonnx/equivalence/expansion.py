@@ -27,7 +27,7 @@ from sonnx.equivalence.index_sums import product_form
 from sonnx.equivalence.layouts import BLOCKS, CallInOrder, LayoutOperator, restored, standard_call, stated_layout
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
-from sonnx.equivalence.recurrent import GATES, cell_nodes
+from sonnx.equivalence.recurrent import cell_nodes, has_cells
 from sonnx.equivalence.terms import Term
 from sonnx.equivalence.trivial_calls import TrivialCall, trivial_call
 from sonnx.equivalence.written_out import WrittenOut, written_out
@@ -128,7 +128,7 @@ class Expansion:
             return self._scaled_product(visit, place)
         if operator == ("", "Einsum"):
             return self._index_sum(visit, place)
-        if not operator[0] and node.operator in GATES:
+        if not operator[0] and has_cells(node, place.values(visit.inputs)):
             return self._cells(visit, place)
         fused = fused_operators().get(operator)
         if fused is not None and not self._is_computed(visit, place):
@@ -141,7 +141,9 @@ class Expansion:
             self._rearrange(visit, place)
             return None
         if not operator[0] and has_formula(node.operator):
-            return self._formula(visit, place)
+            formula = self._formula(visit, place)
+            if formula is not None:
+                return formula
         if node.attributes and next(subgraphs(node), None) is not None:
             return self._with_graphs(visit, place)
         recognized = self.choices.recognized(visit.call, place.values(visit.inputs))
@@ -367,7 +369,7 @@ class Expansion:
         return [*nodes, last]
 
     def _cells(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
-        """GRU or RNN: the steps by their formulas, over the reals."""
+        """GRU, RNN or LSTM: the steps by their formulas, over the reals."""
         node = visit.node
         if not any(node.outputs):
             return None

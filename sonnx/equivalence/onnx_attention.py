@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from sonnx.equivalence.attention_nodes import AttentionNodes, scale_of
-from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.model.writer import element_number
+from sonnx.numerics.formats import ELEMENTS, NAMES, Array
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ def attention_of_onnx(store: object, nodes: AttentionNodes) -> bool:
     """Attention-23 and -24: with a mask of truth values or numbers, causal, with fewer heads of key and value, and with
     a past.  A row that no key may take part in is 0.
     """
-    if not nodes.has_only(6, "q_num_heads", "kv_num_heads", "scale", "softmax_precision", "is_causal",
-                          "qk_matmul_output_mode", softcap=0.0):  # fmt: skip
+    precision = element_number(NAMES[np.dtype(nodes.kind)])
+    if not nodes.has_only(6, "q_num_heads", "kv_num_heads", "scale", "is_causal", softmax_precision=precision,
+                          qk_matmul_output_mode=0, softcap=0.0):  # fmt: skip
         return False
     terms = [nodes.term(index) for index in range(3)]
     shapes = [term.shape for term in terms if term is not None and term.shape is not None]
