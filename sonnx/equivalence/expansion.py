@@ -27,7 +27,7 @@ from sonnx.equivalence.index_sums import product_form
 from sonnx.equivalence.layouts import BLOCKS, CallInOrder, LayoutOperator, restored, standard_call, stated_layout
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
-from sonnx.equivalence.recurrent import GATES, cell_nodes
+from sonnx.equivalence.recurrent import cell_nodes, has_cells
 from sonnx.equivalence.terms import Term
 from sonnx.equivalence.trivial_calls import TrivialCall, trivial_call
 from sonnx.equivalence.written_out import WrittenOut, written_out
@@ -128,18 +128,22 @@ class Expansion:
             return self._scaled_product(visit, place)
         if operator == ("", "Einsum"):
             return self._index_sum(visit, place)
-        if not operator[0] and node.operator in GATES:
+        if not operator[0] and has_cells(node, place.values(visit.inputs)):
             return self._cells(visit, place)
         fused = fused_operators().get(operator)
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
+        if has_attention(*operator):
+            return self._attention(visit, place)
         if operator[0] == MICROSOFT:
-            return self._attention(visit, place) if has_attention(node.operator) else None
+            return None
         if not operator[0] and is_rearrangement(node.operator):
             self._rearrange(visit, place)
             return None
         if not operator[0] and has_formula(node.operator):
-            return self._formula(visit, place)
+            formula = self._formula(visit, place)
+            if formula is not None:
+                return formula
         if node.attributes and next(subgraphs(node), None) is not None:
             return self._with_graphs(visit, place)
         recognized = self.choices.recognized(visit.call, place.values(visit.inputs))
@@ -365,7 +369,7 @@ class Expansion:
         return [*nodes, last]
 
     def _cells(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
-        """GRU or RNN: the steps by their formulas, over the reals."""
+        """GRU, RNN or LSTM: the steps by their formulas, over the reals."""
         node = visit.node
         if not any(node.outputs):
             return None
@@ -427,23 +431,30 @@ class Expansion:
     def _attention(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of an operator of transformers, over the reals."""
         node = visit.node
-        if not node.outputs or not node.outputs[0] or any(node.outputs[1:]):
-            return None
+
+        def label(role: str) -> str:
+            return f"{node.outputs[0]} ({role})"
 
         def constant(role: str, array: Array, narrowed: Term | None = None) -> str:
             if narrowed is None:
-                return self._constant(f"{node.outputs[0]} ({role})", array, place)
-            place.define(f"{node.outputs[0]} ({role})", narrowed)
-            return f"{node.outputs[0]} ({role})"
+                return self._constant(label(role), array, place)
+            place.define(label(role), narrowed)
+            return label(role)
 
-        written = written_attention(self.store, node, place.values(visit.inputs), constant)
+        written = written_attention(self.store, node, place.values(visit.inputs), constant, label)
         if written is None:
             return None
-        name = f"{MICROSOFT}.{node.operator}"
+        domain = canonical_domain(node.domain)
+        name = f"{domain}.{node.operator}" if domain else node.operator
         self.store.assume(WEIGHTED.format(name))
-        last = Node(node.name, "Identity", "", "", (written[-1].outputs[0],), node.outputs, ())
-        self.results.append(PassedOn(last, name))
-        return [*written, last]
+        last = [
+            Node(node.name, "Identity", "", "", (written.results[index],), (output,), ())
+            for index, output in enumerate(node.outputs)
+            if output and index in written.results
+        ]
+        self.results.append(PassedOn(last[0], name))
+        left = tuple(["" if index in written.results else output for index, output in enumerate(node.outputs)])
+        return [*written.nodes, *last, *([replace(node, outputs=left)] if any(left) else [])]
 
     def _dynamic_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """Mul of a sum of products of integers and its scale: the product of the numbers they stand for."""

@@ -38,6 +38,7 @@ class OperatorName(StrEnum):
     IDENTITY = "Identity"
     LESS = "Less"
     LOG = "Log"
+    LSTM = "LSTM"
     MATMUL = "MatMul"
     MAX = "Max"
     MAX_POOL = "MaxPool"

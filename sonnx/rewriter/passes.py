@@ -86,6 +86,7 @@ NODE_REWRITES: tuple[Rewrite[NodeRewriting], ...] = (
     rearrangements.masked_triangle,
     stated_meanings.stated_steps,
     stated_meanings.stated_formula,
+    stated_meanings.stated_attention,
     approximations.approximated_gelu,
     approximations.approximated_erf,
     averages.averaged_windows,
