@@ -21,6 +21,8 @@ from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.dynamic_quantization import dynamic_product
+from sonnx.equivalence.element_orders import OPERATORS as ORDERED_OR_MULTIPLIED
+from sonnx.equivalence.element_orders import ordered_or_multiplied
 from sonnx.equivalence.estimators import has_estimator, written_estimator
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.index_sums import product_form
@@ -51,6 +53,7 @@ FEATURES = ("ai.onnx.ml", "ArrayFeatureExtractor")
 """Gather along the last axis."""
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
+NUMBERS_ONLY = "{} is given no NaN, of whose place in the order ONNX says nothing (element_orders.py)"
 LAYOUT = "{} means what sonnx states for it (layouts.toml)"
 WEIGHTED = "{} means what sonnx states for it (attention.py)"
 BLOCK = "the blocks of com.microsoft.nchwc have {} channels, as on the machine that wrote the file"
@@ -124,6 +127,8 @@ class Expansion:
             return self._features(visit, place)
         if has_estimator(*operator):
             return self._estimator(visit, place)
+        if not operator[0] and node.operator in ORDERED_OR_MULTIPLIED:
+            return self._ordered_or_multiplied(visit, place)
         if operator == ("", "Gemm"):
             return self._scaled_product(visit, place)
         if operator == ("", "Einsum"):
@@ -382,6 +387,23 @@ class Expansion:
             if name:
                 last = Node("", "Identity", "", "", (result,), (name,), ())
                 self.results.append(PassedOn(last, node.operator))
+                nodes.append(last)
+        return nodes
+
+    def _ordered_or_multiplied(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """TopK of a constant number, bit for bit, or ReduceProd, over the reals, and nodes that pass the outputs on."""
+        node, operator_set = visit.node, self.inlining.imports.get("") or 0
+        found = ordered_or_multiplied(
+            node, place.values(visit.inputs), operator_set, lambda label, array: self._constant(label, array, place)
+        )
+        if found is None:
+            return None
+        nodes, results, exact = found
+        self.store.assume((NUMBERS_ONLY if node.operator == "TopK" else MEANING).format(node.operator))
+        for name, result in zip(node.outputs, results, strict=False):
+            if name:
+                last = Node("", "Identity", "", "", (result,), (name,), ())
+                self.results += [] if exact else [PassedOn(last, node.operator)]
                 nodes.append(last)
         return nodes
 

@@ -47,6 +47,7 @@ class OperatorName(StrEnum):
     NEG = "Neg"
     POW = "Pow"
     QUANTIZE_LINEAR = "QuantizeLinear"
+    REDUCE_MAX = "ReduceMax"
     REDUCE_SUM = "ReduceSum"
     RESHAPE = "Reshape"
     RNN = "RNN"
