@@ -7,49 +7,21 @@ ONNX ReduceProd-1 to ReduceProd-18: the product, over the reals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, prod
 from typing import Any
 
 import numpy as np
 
+from sonnx.equivalence.node_writing import Constant, NodeWriter
 from sonnx.equivalence.terms import Term
-from sonnx.model.ir import Attribute, Node
+from sonnx.model.ir import Node
 from sonnx.numerics.formats import ELEMENTS, Array, limits_of
 
-Constant = Callable[[str, Array], str]
-"""The name of a constant, from what it is."""
 OPERATORS = frozenset({"TopK", "ReduceProd"})
 MAX_COMPARISONS = 1 << 22
 MAX_FACTORS = 64
 COUNT_AS_INPUT = 11
-AXES_AS_INPUT = 18
-
-
-class _Nodes:
-    """The nodes of one call while they are written."""
-
-    def __init__(self, label: str, constant: Constant) -> None:
-        self.label, self.constant, self.nodes = label, constant, list[Node]()
-
-    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """The name of the output of a new node."""
-        output = f"{self.label} ({operator} {len(self.nodes)})"
-        listed = tuple([
-            Attribute(name, "ints", value, fields=("ints",)) if isinstance(value, tuple)
-            else Attribute(name, "int", value, fields=("i",))
-            for name, value in attributes.items()
-        ])  # fmt: skip
-        self.nodes.append(Node("", operator, "", "", inputs, (output,), listed))
-        return output
-
-    def numbers(self, values: Any, kind: Any) -> str:
-        """A new constant."""
-        return self.constant(f"{self.label} (numbers)", np.array(values).astype(kind))
-
-    def reshaped(self, name: str, *shape: int) -> str:
-        """A value in another shape."""
-        return self.add("Reshape", name, self.numbers(shape, np.int64))
 
 
 def ordered_or_multiplied(
@@ -63,7 +35,7 @@ def ordered_or_multiplied(
         return None
     if any(attribute.reference for attribute in node.attributes) or not any(node.outputs):
         return None
-    nodes = _Nodes(next(filter(None, node.outputs)), constant)
+    nodes = NodeWriter(next(filter(None, node.outputs)), operator_set, constant)
     given = terms[1].array if len(terms) > 1 and terms[1] is not None else None
     if len(terms) > 1 and node.inputs[1] and given is None:
         return None
@@ -72,11 +44,13 @@ def ordered_or_multiplied(
         return None if result is None else (nodes.nodes, [result], False)
     if given is None or given.size != 1 or operator_set < COUNT_AS_INPUT:
         return None
-    results = _ordered(nodes, node.inputs[0], first, values, int(given.reshape(())), operator_set)
+    results = _ordered(nodes, node.inputs[0], first, values, int(given.reshape(())))
     return None if results is None else (nodes.nodes, results, True)
 
 
-def _multiplied(nodes: _Nodes, name: str, first: Term, values: Mapping[str, Any], given: Array | None) -> str | None:
+def _multiplied(
+    nodes: NodeWriter, name: str, first: Term, values: Mapping[str, Any], given: Array | None
+) -> str | None:
     shape = first.shape or ()
     axes: Any = values.get("axes") or () if given is None else given.tolist()
     if not first.is_float or any(not -len(shape) <= axis < len(shape) for axis in axes):
@@ -99,9 +73,7 @@ def _multiplied(nodes: _Nodes, name: str, first: Term, values: Mapping[str, Any]
     )
 
 
-def _ordered(
-    nodes: _Nodes, name: str, first: Term, values: Mapping[str, Any], count: int, operator_set: int
-) -> list[str] | None:
+def _ordered(nodes: NodeWriter, name: str, first: Term, values: Mapping[str, Any], count: int) -> list[str] | None:
     shape, kind = first.shape or (), ELEMENTS[str(first.facts.type)]
     rank, axis, largest = len(shape), values.get("axis", -1), values.get("largest", 1)
     if not shape or type(axis) is not int or not -rank <= axis < rank or largest not in (0, 1):
@@ -135,9 +107,6 @@ def _ordered(
         return nodes.add("Transpose", apart, perm=(*range(axis), rank - 1, *range(axis, rank - 1)))
 
     kept = chosen(nodes.numbers(least, kind), along)
-    if operator_set >= AXES_AS_INPUT:
-        best = nodes.add("ReduceMax", kept, nodes.numbers([2], np.int64), keepdims=0)
-    else:
-        best = nodes.add("ReduceMax", kept, axes=(2,), keepdims=0)
+    best = nodes.largest(kept, 2)
     marked = chosen(nodes.numbers(0, np.float32), nodes.numbers(1, np.float32))
     return [back(best), back(nodes.add("ArgMax", marked, axis=2, keepdims=0))]

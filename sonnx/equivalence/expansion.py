@@ -20,7 +20,7 @@ from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
-from sonnx.equivalence.dynamic_quantization import dynamic_product
+from sonnx.equivalence.dynamic_quantization import QUANTIZER, converted_product, dynamic_product, scale_nodes
 from sonnx.equivalence.element_orders import OPERATORS as ORDERED_OR_MULTIPLIED
 from sonnx.equivalence.element_orders import ordered_or_multiplied
 from sonnx.equivalence.estimators import has_estimator, written_estimator
@@ -53,6 +53,7 @@ FEATURES = ("ai.onnx.ml", "ArrayFeatureExtractor")
 """Gather along the last axis."""
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 MEANING = "{} means what sonnx states for it (fused.toml)"
+INTEGERS = "DynamicQuantizeLinear and products of its integers mean what sonnx states (dynamic_quantization.py)"
 NUMBERS_ONLY = "{} is given no NaN, of whose place in the order ONNX says nothing (element_orders.py)"
 LAYOUT = "{} means what sonnx states for it (layouts.toml)"
 WEIGHTED = "{} means what sonnx states for it (attention.py)"
@@ -121,6 +122,10 @@ class Expansion:
             return None
         if operator == ("", "Mul") and self.store.narrowings is not None:
             return self._dynamic_product(visit, place)
+        if operator in (("", "Cast"), ("", QUANTIZER)) and self.store.narrowings is None:
+            integers = self._integers(visit, place)
+            if integers is not None:
+                return integers
         if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
             return self._chain(visit, place)
         if operator == FEATURES:
@@ -488,6 +493,31 @@ class Expansion:
         for name, term in zip(names, found.operands, strict=True):
             place.define(name, term)
         return [Node(visit.node.name, found.operator, "", "", names, (output,), found.attributes)]
+
+    def _integers(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The scale of DynamicQuantizeLinear; or Cast to float of products of its integers, bit for bit."""
+        node, terms, operator_set = visit.node, place.values(visit.inputs), self.inlining.imports.get("") or 0
+        first, left = terms[0] if terms else None, list[Node]()
+
+        def constant(label: str, array: Array) -> str:
+            return self._constant(label, array, place)
+
+        def name(label: str, term: Term) -> str:
+            place.define(label, term)
+            return label
+
+        if node.operator == QUANTIZER:
+            written, output = scale_nodes(node, first, operator_set, constant), [*node.outputs, ""][1]
+            left = [replace(node, outputs=(node.outputs[0], "", *node.outputs[2:]))]
+        elif any(each.name == "to" and each.value == element_number("float") for each in node.attributes):
+            written, output = converted_product(node, first, operator_set, constant, name), node.outputs[0]
+        else:
+            return None
+        if written is None:
+            return None
+        self.store.assume(INTEGERS)
+        last = Node(node.name, "Identity", "", "", written[-1].outputs, (output,), ())
+        return [*written, last, *left]
 
     def _estimator(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of an estimator, most over the reals, and one for each output that passes its value on."""

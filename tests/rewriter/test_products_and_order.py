@@ -27,7 +27,8 @@ def ordered(element: str, shape: tuple[int, ...], axis: int, count: int, attribu
     result[axis] = count
     return onnx.parser.parse_model(
         f'<ir_version: 8, opset_import: ["" : 17]> g ({element}{list(shape)} x) => '
-        f"({element}{result} v, int64{result} i) <int64[1] k = {{{count}}}> {{ v, i = TopK <axis = {axis}{attributes}> (x, k) }}"
+        f"({element}{result} v, int64{result} i) <int64[1] k = {{{count}}}> "
+        f"{{ v, i = TopK <axis = {axis}{attributes}> (x, k) }}"
     )
 
 

@@ -112,7 +112,7 @@ def ordered_elements(site: Site) -> Replacement | None:
         least = -inf if element in FLOATS else limits_of(ELEMENTS[element])[0]
         low = sequence.constant("least", element, least, wanted.shape)
         found = chosen("value", low, rows)
-        largest = _reduced(sequence, found)
+        largest = largest_of_last_axis(sequence, found)
         _in_place(sequence, largest, shape, axis, count, values)
     if places:
         none, one = (sequence.constant(role, "float", value, wanted.shape) for role, value in (("none", 0), ("one", 1)))
@@ -176,7 +176,7 @@ def _transposed(sequence: NodeSequence, source: str, order: list[int], output: s
     return output
 
 
-def _reduced(sequence: NodeSequence, source: str) -> str:
+def largest_of_last_axis(sequence: NodeSequence, source: str) -> str:
     """Append the largest along the last of three axes."""
     if sequence.operator_set >= AXES_AS_INPUT:
         axes = sequence.constant("axes", "int64", 2, (1,))
