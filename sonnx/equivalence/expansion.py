@@ -524,13 +524,23 @@ class Expansion:
         node, inputs = visit.node, place.values(visit.inputs)
         label, name = next(filter(None, node.outputs), ""), f"{canonical_domain(node.domain)}.{node.operator}"
 
+        values = dict[str, Term | None](zip(node.inputs, inputs, strict=True))
+
         def constant(role: str, array: Array) -> str:
-            return self._constant(f"{label} ({role})", array, place)
+            added = self._constant(f"{label} ({role})", array, place)
+            values[added] = place.value(added)
+            return added
 
         written = written_estimator(node, inputs[0] if len(inputs) == 1 else None, constant)
         if written is None:
             return None
         self.store.assume(MEANING.format(name))
+        if (self.inlining.imports.get("") or 0) < STEPS_SINCE and self._compute(written.nodes, values):
+            for output, value in written.results.items():
+                term = values[value]
+                if term is not None:
+                    place.define(output, term if written.exact else self.store.ideal(name, term))
+            return None
         last = [Node(node.name, "Identity", "", "", (value,), (out,), ()) for out, value in written.results.items()]
         self.results += [] if written.exact else [PassedOn(each, name) for each in last]
         return [*written.nodes, *last]
@@ -596,12 +606,8 @@ class Expansion:
         """Give the output the value of the steps in a newer operator set: the model's own may lack an operator."""
         values = dict(zip(visit.node.inputs, place.values(visit.inputs), strict=True))
         values |= {name: movements.constant_of(self.store, array) for name, array in written.constants.items()}
-        for node in written.nodes:
-            operands = [values.get(name) for name in node.inputs]
-            if any(operand is None for operand, name in zip(operands, node.inputs, strict=True) if name):
-                return
-            call = self.choices.calls.of(self.newer, node)
-            [values[node.outputs[0]]] = self.domain.call(call, operands, [self.domain.declared(NOT_STATED)]).outputs
+        if not self._compute(written.nodes, values):
+            return
         term = values[written.result]
         if term is None or not visit.node.outputs[0]:
             return
@@ -610,6 +616,16 @@ class Expansion:
         if fused.ideal:
             term = self._ideal(PassedOn(visit.node, fused.name, elementwise), term)
         place.define(visit.node.outputs[0], term)
+
+    def _compute(self, nodes: Sequence[Node], values: dict[str, Term | None]) -> bool:
+        """Add the values of nodes in a newer operator set; whether all are known."""
+        for node in nodes:
+            operands = [values.get(name) for name in node.inputs]
+            if any(operand is None for operand, name in zip(operands, node.inputs, strict=True) if name):
+                return False
+            call = self.choices.calls.of(self.newer, node)
+            [values[node.outputs[0]]] = self.domain.call(call, operands, [self.domain.declared(NOT_STATED)]).outputs
+        return True
 
     def _number(
         self, word: str, attributes: Mapping[str, Attribute], first: Term | None, place: Place[Term, str]

@@ -54,6 +54,7 @@ PREPARATIONS: tuple[Rewrite[ModelRewriting], ...] = (
     names_and_order.unique_names,
     names_and_order.sorted_nodes,
     versions.merged_imports,
+    versions.raised_operator_set,
     versions.specified_versions,
 )
 """What the visit of the nodes relies on: order, names, constants."""
