@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from sonnx.equivalence.attention_nodes import AttentionNodes, Constant, KnownInput, scale_of
+from sonnx.equivalence.attention_nodes import AttentionNodes, CallOperand, Constant, scale_of
 from sonnx.equivalence.narrowings import narrowed_constant
 from sonnx.equivalence.onnx_attention import attention_of_onnx
 from sonnx.equivalence.terms import Store
@@ -43,7 +43,7 @@ def has_attention(domain: str, operator: str) -> bool:
 def written_attention(
     store: Store | None,
     node: Node,
-    operands: Sequence[KnownInput | None],
+    operands: Sequence[CallOperand | None],
     constant: Constant,
     name: Callable[[str], str],
 ) -> WrittenAttention | None:

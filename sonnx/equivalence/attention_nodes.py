@@ -14,7 +14,7 @@ from sonnx.model.ir import Attribute, Node
 from sonnx.numerics.formats import Array
 
 
-class KnownInput(Protocol):
+class CallOperand(Protocol):
     """What is known of an input of a call."""
 
     @property
@@ -41,9 +41,14 @@ class AttentionNodes:
     """The nodes of one call while they are written."""
 
     def __init__(
-        self, label: Callable[[str], str], names: list[str], operands: list[KnownInput | None],
-        values: Mapping[str, Any], kind: Any, constant: Constant,
-    ) -> None:  # fmt: skip
+        self,
+        label: Callable[[str], str],
+        names: list[str],
+        operands: list[CallOperand | None],
+        values: Mapping[str, Any],
+        kind: Any,
+        constant: Constant,
+    ) -> None:
         self.label, self.names, self.operands, self.values = label, names, operands, values
         self.kind, self.constant, self.nodes = kind, constant, list[Node]()
         self.further: dict[int, str] = {}
@@ -53,7 +58,7 @@ class AttentionNodes:
         """The name of an input, "" where it is left out."""
         return self.names[index] if index < len(self.names) else ""
 
-    def term(self, index: int) -> KnownInput | None:
+    def term(self, index: int) -> CallOperand | None:
         """An input, None where it is left out."""
         return self.operands[index] if index < len(self.operands) else None
 
