@@ -2,7 +2,8 @@
 
 Both models run in their own types and in double precision.  What counts as a difference is far above what roundings
 explain: the values of both models are further apart than `CLEAR`, relative to the largest one, and each of them is the
-same in both precisions up to a part of that distance, which is not small beside any value in between.  This is
+same in both precisions up to a part of that distance, which is not small beside any value in between; or the value of
+one model is finite, and that of the other one is not, in both precisions.  This is
 evidence from runs and weaker than disjoint enclosures, so a result names it.
 
 The executor runs the models.  Where it lacks an operator, the evaluator of the onnx package does, in a process of its
@@ -189,7 +190,9 @@ def _clearly_apart(arrays: Sequence[Array], largest: float) -> tuple[int, ...] |
         unsure = np.maximum(np.abs(numbers[0] - numbers[2]), np.abs(numbers[1] - numbers[3]))
         size = max(float(np.abs(array[finite]).max(initial=0.0)) for array in numbers[:2])
         clear = (apart > CLEAR * size) & (apart > SMALLEST * largest) & (unsure <= AGREEING * apart)
-    return _place(clear, apart)
+        is_finite = [np.isfinite(array) for array in numbers]
+    beyond = (is_finite[0] != is_finite[1]) & (is_finite[0] == is_finite[2]) & (is_finite[1] == is_finite[3])
+    return _place(clear, apart) or _place(beyond)
 
 
 def _place(chosen: Array, size: Array | None = None) -> tuple[int, ...] | None:
