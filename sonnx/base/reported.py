@@ -183,16 +183,14 @@ class _Conversion:
 
     def data(self, value: Any) -> Any:
         """A value as JSON has it."""
-        return _converter(type(value))(value, self)
+        kind: Any = type(value)
+        return _converter(kind)(value, self)
 
     def once(self, value: Struct | tuple[Any, ...]) -> Any:
         """As `data`, of a part that may occur again."""
         known = self._known.get(id(value))
         if known is None:
-            known = self._known[id(value)] = (
-                value,
-                self.data(value),
-            )  # kept, so that its identity stays its own
+            known = self._known[id(value)] = value, self.data(value)  # the value is kept, so that no other has its id
         return known[1]
 
 

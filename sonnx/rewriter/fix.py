@@ -127,7 +127,13 @@ def _validated(
         validation, rewritten = replace(validation, approximated=approximated), written.again(exactly.model)
     if not samples:
         return validation
-    return compared_as_terms(validation, context.model, rewritten, context.run_domain)
+    invalid = set(_rules_of_validity(reports[0]))
+    serving = frozenset([
+        each.name for each in result.applied if invalid.intersection(each.rules) and not known[each.name].option
+    ])  # fmt: skip
+    original = partly_rewritten(serving)
+    validation = compared_as_terms(validation, original, rewritten, context.run_domain)
+    return replace(validation, terms_after=tuple(sorted(serving)))
 
 
 def _rules_of_validity(report: Report) -> tuple[str, ...]:
