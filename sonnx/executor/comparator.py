@@ -425,7 +425,7 @@ def _exact(
 ) -> Mapping[str, Array] | None:
     """The exact values of class inputs; None where they have no value, or values of other shapes.
 
-    A lack of memory counts where it comes again: the report is not to depend on what another process takes for a moment.
+    A lack of memory counts where it comes again: the report does not depend on what another process takes for a moment.
     """
     for _ in range(2):
         try:
