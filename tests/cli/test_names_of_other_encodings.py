@@ -96,7 +96,7 @@ def test_the_model_without_such_a_name_is_read(folder: Path, capsys: pytest.Capt
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("place", "name"), crossed(PLACES, NAMES, every=3))
+@pytest.mark.parametrize(("place", "name"), crossed(PLACES, NAMES, every=6))
 def test_a_name_acts_nowhere(place: str, name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("m.onnx").write_bytes(model(place, NAMES[name]))
     for arguments in lines(len(place) + len(name)):
