@@ -512,6 +512,9 @@ def _moved(forms: Forms, term: Term) -> Affine | None:
     [source] = sources
     if source.shape is None:
         return None
+    below = source.inputs[0] if source.operator == "ideal" else None
+    if below is not None and below.operator == "moved":  # part of an output that is joined from several values
+        return forms.of(movements.moved(forms.store, [below], term.places, term.shape))
     form, shape = forms.of(source), term.shape
     if form.is_atom(source) or (any(part.kind != "diagonal" for part in form.parts) and term.places is not None):
         return None

@@ -1,124 +1,76 @@
-"""Operators of transformers of onnxruntime by operators of ONNX, over the reals.
+"""Operators of transformers by simpler operators of ONNX, over the reals.
 
-Attention and MultiHeadAttention without masks and without a past, RotaryEmbedding, and MatMulNBits with constant
-weights, as docs/ContribOperators.md of onnxruntime describes them.  `tests/equivalence/test_attention.py` runs them.
+Of ONNX Attention (`onnx_attention.py`); of onnxruntime Attention and MultiHeadAttention without masks and without
+a past, RotaryEmbedding, and MatMulNBits with constant weights, as docs/ContribOperators.md describes them.
+`equivalent` compares models by these nodes, and `fix` writes them; `tests/equivalence/test_attention.py` runs them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod, sqrt
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
+from sonnx.equivalence.attention_nodes import AttentionNodes, CallOperand, Constant, scale_of
 from sonnx.equivalence.narrowings import narrowed_constant
-from sonnx.equivalence.terms import Store, Term
-from sonnx.model.ir import Attribute, Node
+from sonnx.equivalence.onnx_attention import attention_of_onnx
+from sonnx.equivalence.terms import Store
+from sonnx.model.ir import Node
+from sonnx.model.scopes import canonical_domain
 from sonnx.numerics.formats import ELEMENTS, Array
 
-
-class Constant(Protocol):
-    """Gives a constant, or a value that is known, a name by its role."""
-
-    def __call__(self, role: str, array: Array, narrowed: Term | None = None) -> str:
-        """The name."""
+MICROSOFT = "com.microsoft"
 
 
-def has_attention(operator: str) -> bool:
-    """Whether an operator of com.microsoft is one of them."""
-    return operator in _WRITERS
+@dataclass
+class WrittenAttention:
+    """The nodes for one call in order, and the values of its outputs by their places.
+
+    The first output is that of the operator over the reals, the others bit for bit.
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    results: dict[int, str] = field(default_factory=dict)
+
+
+def has_attention(domain: str, operator: str) -> bool:
+    """Whether an operator is one of them."""
+    return (domain, operator) in _WRITERS
 
 
 def written_attention(
-    store: Store, node: Node, operands: Sequence[Term | None], constant: Constant
-) -> list[Node] | None:
-    """The nodes for one call, of which the last one gives the output; None where the meaning is not stated for it."""
+    store: Store | None,
+    node: Node,
+    operands: Sequence[CallOperand | None],
+    constant: Constant,
+    name: Callable[[str], str],
+) -> WrittenAttention | None:
+    """The nodes for one call; None where the meaning is not stated for it.
+
+    Args:
+        store: of the comparison, where narrowings are left out.
+        node: the call.
+        operands: what is known of its inputs.
+        constant: gives constants their names.
+        name: the name of an intermediate value, from what it is.
+    """
     if not operands or any(attribute.reference for attribute in node.attributes):
         return None
     first = operands[0]
-    if first is None or first.shape is None or ELEMENTS.get(str(first.facts.type)) is None:
+    if first is None or first.shape is None or ELEMENTS.get(str(first.facts.type)) is None or 0 in first.shape:
         return None
     values = {attribute.name: attribute.value for attribute in node.attributes}
-    if type(values.get("scale", 0.0)) not in (int, float):
+    if type(values.get("scale", 0.0)) not in (int, float) or not node.outputs or not node.outputs[0]:
         return None
-    nodes = _Nodes(node.outputs[0], [*node.inputs], [*operands], values, ELEMENTS[str(first.facts.type)], constant)
-    return nodes.nodes if _WRITERS[node.operator](store, nodes) else None
+    nodes = AttentionNodes(name, [*node.inputs], [*operands], values, ELEMENTS[str(first.facts.type)], constant)
+    if not _WRITERS[canonical_domain(node.domain), node.operator](store, nodes):
+        return None
+    return WrittenAttention(nodes.nodes, {0: nodes.nodes[-1].outputs[0], **nodes.further})
 
 
-class _Nodes:
-    """The nodes of one call while they are written."""
-
-    def __init__(
-        self, label: str, names: list[str], operands: list[Term | None], values: Mapping[str, Any], kind: Any,
-        constant: Constant,
-    ) -> None:  # fmt: skip
-        self.label, self.names, self.operands, self.values = label, names, operands, values
-        self.kind, self.constant, self.nodes = kind, constant, list[Node]()
-
-    def name(self, index: int) -> str:
-        """The name of an input, "" where it is left out."""
-        return self.names[index] if index < len(self.names) else ""
-
-    def term(self, index: int) -> Term | None:
-        """An input, None where it is left out."""
-        return self.operands[index] if index < len(self.operands) else None
-
-    def has_only(self, inputs: int, *attributes: str, **numbers: object) -> bool:
-        """Whether the call has no further inputs than so many, and no other attributes than these, or at these
-        numbers.
-        """
-        if any(self.names[inputs:]):
-            return False
-        return all(
-            name in attributes or (name in numbers and value == numbers[name]) for name, value in self.values.items()
-        )
-
-    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """The name of the output of a new node."""
-        output = f"{self.label} ({operator} {len(self.nodes)})"
-        listed = [
-            Attribute(name, "ints", value, fields=("ints",)) if isinstance(value, tuple)
-            else Attribute(name, "int", value, fields=("i",))
-            for name, value in attributes.items()
-        ]  # fmt: skip
-        self.nodes.append(Node("", operator, "", "", inputs, (output,), tuple(listed)))
-        return output
-
-    def reshaped(self, name: str, *shape: int) -> str:
-        """A value in another shape."""
-        return self.add("Reshape", name, self.constant(f"shape {len(self.nodes)}", np.array(shape, np.int64)))
-
-    def number(self, value: float) -> str:
-        """A number of the type of the first input."""
-        return self.constant(f"number {len(self.nodes)}", np.array(value).astype(self.kind))
-
-    def part(self, name: str, first: int, end: int) -> str:
-        """A part along the last axis."""
-        listed = [self.constant(f"{role} {len(self.nodes)}", np.array([number], np.int64))
-                  for role, number in (("first", first), ("end", end), ("axis", -1))]  # fmt: skip
-        return self.add("Slice", name, *listed)
-
-    def heads(self, name: str, batch: int, length: int, count: int, width: int) -> str:
-        """A value of [batch, length, count * width] as [batch, count, length, width]."""
-        return self.add("Transpose", self.reshaped(name, batch, length, count, width), perm=(0, 2, 1, 3))
-
-    def attended(self, query: str, key: str, value: str, scale: float, bias: str, shape: tuple[int, int, int]) -> None:
-        """softmax(scale query key' + bias) value, of heads, joined to [batch, length, width]."""
-        scores = self.add("MatMul", query, self.add("Transpose", key, perm=(0, 1, 3, 2)))
-        scores = self.add("Mul", scores, self.number(scale))
-        if bias:
-            scores = self.add("Add", scores, bias)
-        together = self.add("MatMul", self.add("Softmax", scores, axis=-1), value)
-        self.reshaped(self.add("Transpose", together, perm=(0, 2, 1, 3)), *shape)
-
-
-def _scale(values: Mapping[str, Any], width: int) -> float:
-    """The factor of the scores; 0 and no attribute stand for the root."""
-    return float(values.get("scale") or 0.0) or 1 / sqrt(width)
-
-
-def _attention(store: Store, nodes: _Nodes) -> bool:
+def _attention(store: Store | None, nodes: AttentionNodes) -> bool:
     """Attention: query, key and value by one matrix."""
     first, weights, attention_bias = nodes.term(0), nodes.term(1), nodes.name(5)
     count, sizes = nodes.values.get("num_heads"), nodes.values.get("qkv_hidden_sizes")
@@ -147,12 +99,12 @@ def _attention(store: Store, nodes: _Nodes) -> bool:
         nodes.heads(nodes.part(together, ends[index], ends[index + 1]), *shape[:2], count, sizes[index] // count)
         for index in range(3)
     ]
-    scale = _scale(nodes.values, sizes[0] // count)
+    scale = scale_of(nodes.values, sizes[0] // count)
     nodes.attended(parts[0], parts[1], parts[2], scale, attention_bias, (shape[0], shape[1], sizes[2]))
     return True
 
 
-def _multi_head_attention(store: Store, nodes: _Nodes) -> bool:
+def _multi_head_attention(store: Store | None, nodes: AttentionNodes) -> bool:
     """MultiHeadAttention: query, key and value apart, with an optional constant bias of all three."""
     terms, count, bias = [nodes.term(index) for index in range(3)], nodes.values.get("num_heads"), nodes.term(3)
     if not nodes.has_only(6, "num_heads", "scale", "mask_filter_value", unidirectional=0):
@@ -174,13 +126,13 @@ def _multi_head_attention(store: Store, nodes: _Nodes) -> bool:
             own = nodes.constant(f"bias {index}", bias.array[ends[index] : ends[index + 1]])
             name = nodes.add("Add", name, own)
         parts.append(nodes.heads(name, *shape[:2], count, shape[2] // count))
-    scale = _scale(nodes.values, shapes[0][2] // count)
+    scale = scale_of(nodes.values, shapes[0][2] // count)
     result = shapes[0][0], shapes[0][1], shapes[2][2]
     nodes.attended(parts[0], parts[1], parts[2], scale, nodes.name(5), result)
     return True
 
 
-def _rotary_embedding(store: Store, nodes: _Nodes) -> bool:
+def _rotary_embedding(store: Store | None, nodes: AttentionNodes) -> bool:
     """RotaryEmbedding: pairs of elements turned by the angle of their position."""
     first, positions, cosines, sines = (nodes.term(index) for index in range(4))
     if not nodes.has_only(4, "num_heads", "rotary_embedding_dim", interleaved=0, is_packed_batching=0, scale=1.0):
@@ -223,7 +175,7 @@ def _rotary_embedding(store: Store, nodes: _Nodes) -> bool:
     return True
 
 
-def _of_n_bits(store: Store, nodes: _Nodes) -> bool:
+def _of_n_bits(store: Store | None, nodes: AttentionNodes) -> bool:
     """MatMulNBits: the product with the numbers that packed integers stand for."""
     packed, scales, zeros = nodes.term(1), nodes.term(2), nodes.term(3)
     rows, columns, block = (nodes.values.get(name) for name in ("K", "N", "block_size"))
@@ -254,7 +206,7 @@ def _of_n_bits(store: Store, nodes: _Nodes) -> bool:
         return False
     scale = scales.array.reshape(columns, blocks).T
     narrowed = None
-    if store.narrowings is not None:
+    if store is not None and store.narrowings is not None:
         narrowed = narrowed_constant(store, codes.astype(kind), scale, shift.astype(kind), 0, block)
         if narrowed is None:
             return False
@@ -273,9 +225,10 @@ def _unpacked(rows: Array, bits: int) -> Array:
     return np.stack([rows & 15, rows >> 4], axis=-1).reshape(rows.shape[0], prod(rows.shape[1:]) * 2)
 
 
-_WRITERS: Mapping[str, Callable[[Store, _Nodes], bool]] = {
-    "Attention": _attention,
-    "MultiHeadAttention": _multi_head_attention,
-    "RotaryEmbedding": _rotary_embedding,
-    "MatMulNBits": _of_n_bits,
+_WRITERS: Mapping[tuple[str, str], Callable[[Store | None, AttentionNodes], bool]] = {
+    ("", "Attention"): attention_of_onnx,
+    (MICROSOFT, "Attention"): _attention,
+    (MICROSOFT, "MultiHeadAttention"): _multi_head_attention,
+    (MICROSOFT, "RotaryEmbedding"): _rotary_embedding,
+    (MICROSOFT, "MatMulNBits"): _of_n_bits,
 }

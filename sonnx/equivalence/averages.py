@@ -141,7 +141,7 @@ def has_formula(operator: str) -> bool:
 def formula_of(store: Store, application: Application, inputs: Sequence[Term | None], output: str) -> Formula | None:
     """The nodes that compute a call; None where there are none for it."""
     build, first = _FORMULAS.get(application.operator), inputs[0] if inputs else None
-    if build is None or first is None or first.facts.type not in FLOATS:
+    if build is None or first is None or first.facts.type not in (*FLOATS, *_WHOLE.get(application.operator, ())):
         return None
     if first.is_constant != (application.operator == "Gather"):
         return None
@@ -462,6 +462,8 @@ def _looked_up(builder: _Builder) -> Formula | None:
     table, indices = builder.first.array, builder.inputs[1]
     if table is None or indices is None or indices.array is not None or indices.shape is None or not table.size:
         return None
+    if table.dtype.kind == "i":
+        return _chosen(builder, table, indices)
     if builder.application.parameter("axis") not in (0, -table.ndim) or table.dtype.kind != "f":
         return None
     whole, rows = ELEMENTS.get(str(indices.facts.type)), table.shape[0]
@@ -483,3 +485,53 @@ def _looked_up(builder: _Builder) -> Formula | None:
     chosen = builder.node("Where", (builder.node("Less", (every, places)), builder.number(0.0), above))
     product = builder.node("MatMul", (chosen, builder.number(table.reshape(rows, -1))))
     return builder.formula(builder.reshape(product, (*indices.shape, *table.shape[1:])))
+
+
+_WHOLE = {"Gather": ("int32", "int64"), "Cast": ("int32", "int64")}
+"""Element types of whole numbers of the first input for which there is a formula."""
+MOST_CHOICES = 64
+"""The longest list of whole numbers that is a choice by Where."""
+
+
+def _chosen(builder: _Builder, table: Array, indices: Term) -> Formula | None:
+    """From a list of whole numbers: Where for each of them but the last one, which is the value behind all others."""
+    whole = ELEMENTS.get(str(indices.facts.type))
+    if table.ndim != 1 or not 1 < table.size <= MOST_CHOICES or whole is None:
+        return None
+
+    def number(value: int, kind: Any) -> str:
+        return builder.term(constant_of(builder.store, np.array(value).astype(kind)))
+
+    given = builder.term(indices)
+    counted = builder.node("Add", (given, number(table.size, whole)))
+    place = builder.node("Where", (builder.node("Less", (given, number(0, whole))), counted, given))
+    every = constant_of(builder.store, np.full(indices.shape or (), table[-1]))
+    value = builder.term(every)
+    for behind in range(table.size - 1, 0, -1):
+        before = builder.node("Less", (place, number(behind, whole)))
+        value = builder.node("Where", (before, number(table[behind - 1], table.dtype), value))
+    return builder.formula(value)
+
+
+@formula_for("Cast")
+def _converted_choice(builder: _Builder) -> Formula | None:
+    """Of constants that Where chooses, maybe in another shape: the same choice of converted constants."""
+    chosen, to = builder.first, builder.application.parameter("to")
+    if chosen.operator == "moved" and chosen.places is None and chosen.inputs[0] is not None:
+        chosen = chosen.inputs[0]
+    if chosen.operator != "Where" or chosen.domain:
+        return None
+    attribute, casts = Attribute("to", "int", to, fields=("i",)), dict[int, str]()
+
+    def converted(term: Term | None, depth: int) -> str:
+        if term is None or depth > MOST_CHOICES:
+            return ""
+        if term.number not in casts and term.is_constant:
+            casts[term.number] = builder.node("Cast", (builder.term(term),), (attribute,))
+        elif term.number not in casts and term.operator == "Where" and not term.domain and term.inputs[0] is not None:
+            options = [converted(option, depth + 1) for option in term.inputs[1:]]
+            casts[term.number] = builder.node("Where", (builder.term(term.inputs[0]), *options)) if all(options) else ""
+        return casts.get(term.number, "")
+
+    result = converted(chosen, 0)
+    return builder.formula(result) if result else None

@@ -3,18 +3,23 @@
 DynamicQuantizeLinear takes the scale from the least and the greatest element, so that no element is limited.
 MatMulInteger or ConvInteger multiplies the integers with those of a constant, and a product with both scales gives
 floats back.  Once narrowings are left out that is MatMul or Conv of the values and of what the constant stands for.
+Where they are kept, Cast to float of the sum is the product of the same whole numbers in floating point: the sum that
+int32 has is exact in both, and rounded once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from sonnx.equivalence.narrowed_numbers import Passage
 from sonnx.equivalence.narrowings import narrowed_constant
+from sonnx.equivalence.node_writing import Constant, NodeWriter
 from sonnx.equivalence.terms import Store, Term
-from sonnx.model.ir import Attribute
+from sonnx.model.ir import Attribute, Node
 from sonnx.numerics.formats import Array
 
 INTEGER = "Integer"
@@ -88,3 +93,92 @@ def _constant_factor(scale: Term, codes: Term | None) -> Array | None:
 def _along(array: Array | None) -> Array | None:
     """One number, or one for each place along an axis."""
     return None if array is None else array.reshape(()) if array.size == 1 else array.reshape(-1)
+
+
+QUANTIZER = "DynamicQuantizeLinear"
+GREATEST = 255
+MOST_TERMS = (2**31 - 1) // GREATEST**2
+"""Products of bytes whose sum int32 has in any order."""
+
+
+class _IntegerNodes(NodeWriter):
+    """The nodes of DynamicQuantizeLinear of a source."""
+
+    def __init__(self, label: str, source: str, shape: tuple[int, ...], operator_set: int, constant: Constant) -> None:
+        super().__init__(label, operator_set, constant)
+        self.source, self.shape = source, shape
+
+    def reach(self, source: str) -> str:
+        """The largest element, at least 0."""
+        largest = self.largest(self.reshaped(source, 1, 1, prod(self.shape)), 2)
+        return self.add("Max", self.reshaped(largest), self.numbers(0))
+
+    def below(self) -> str:
+        """How far the least element is below 0."""
+        return self.reach(self.add("Neg", self.source))
+
+    def scale(self) -> str:
+        """The distance of the greatest element from the least one, by the greatest integer."""
+        return self.add("Div", self.add("Add", self.reach(self.source), self.below()), self.numbers(GREATEST))
+
+    def rounded(self, value: str) -> str:
+        """The nearest whole number, to nearest even."""
+        large = self.numbers(1.5 * 2**23)
+        return self.add("Sub", self.add("Add", value, large), large)
+
+    def whole_numbers(self) -> str:
+        """The integers less the zero point."""
+        scale, low, high = self.scale(), self.numbers(0), self.numbers(GREATEST)
+        zero = self.rounded(self.add("Clip", self.add("Div", self.below(), scale), low, high))
+        moved = self.add("Add", self.rounded(self.add("Div", self.source, scale)), zero)
+        return self.add("Sub", self.add("Clip", moved, low, high), zero)
+
+
+def scale_nodes(node: Node, source: Term | None, operator_set: int, constant: Constant) -> list[Node] | None:
+    """The nodes of the scale, the last of which gives it; None where the shape is not known."""
+    if source is None or source.shape is None or 0 in source.shape or len(node.outputs) <= SCALE_OUTPUT:
+        return None
+    if not node.outputs[SCALE_OUTPUT]:
+        return None
+    nodes = _IntegerNodes(node.outputs[SCALE_OUTPUT], node.inputs[0], source.shape, operator_set, constant)
+    nodes.scale()
+    return nodes.nodes
+
+
+def converted_product(
+    node: Node, product: Term | None, operator_set: int, constant: Constant, name: Callable[[str, Term], str]
+) -> list[Node] | None:
+    """The nodes of a Cast to float of products of integers, the last of which gives it; None for any other Cast.
+
+    `name` gives a term a name.
+    """
+    if product is None or product.domain or product.operator not in ("MatMulInteger", "ConvInteger"):
+        return None
+    codes, weights, zero, weight_zero = (*product.inputs, None, None)[:4]
+    source = _quantized(codes, zero)
+    if source is None or source.shape is None or 0 in source.shape or weights is None or weights.array is None:
+        return None
+    if weight_zero is not None and weight_zero.array is None:
+        return None
+    is_matrix, array = product.operator == "MatMulInteger", weights.array
+    shift = np.zeros(()) if weight_zero is None or weight_zero.array is None else weight_zero.array
+    if shift.size > 1 and (array.ndim != 2 if is_matrix else False):
+        return None
+    along = shift.reshape(()) if shift.size == 1 else shift.reshape(-1, *[1] * (0 if is_matrix else array.ndim - 1))
+    attributes = () if product.application is None else tuple(product.application.attributes.values())
+    padded = any(
+        any(each.value) if each.name == "pads" else each.value not in ("NOTSET", "VALID")  # type: ignore[arg-type]
+        for each in attributes
+        if each.name in ("pads", "auto_pad")
+    )
+    if padded or (array.shape[-2] if is_matrix else prod(array.shape[1:])) > MOST_TERMS:
+        return None
+    if not is_matrix and product.application is None:
+        return None
+    nodes = _IntegerNodes(
+        node.outputs[0], name(f"{node.outputs[0]} (quantized)", source), source.shape, operator_set, constant
+    )
+    factors = nodes.whole_numbers(), nodes.numbers(array.astype(np.float32) - along.astype(np.float32))
+    operator = product.operator.removesuffix(INTEGER)
+    nodes.nodes.append(Node("", operator, "", "", factors, (f"{node.outputs[0]} (product)",), attributes))
+    return nodes.nodes

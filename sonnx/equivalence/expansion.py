@@ -20,7 +20,9 @@ from sonnx.equivalence.bodies import Renaming, are_one_graph
 from sonnx.equivalence.choices import Choices
 from sonnx.equivalence.constant_results import constant_result, has_constant_result
 from sonnx.equivalence.domain import TermDomain
-from sonnx.equivalence.dynamic_quantization import dynamic_product
+from sonnx.equivalence.dynamic_quantization import QUANTIZER, converted_product, dynamic_product, scale_nodes
+from sonnx.equivalence.element_orders import OPERATORS as ORDERED_OR_MULTIPLIED
+from sonnx.equivalence.element_orders import ordered_or_multiplied
 from sonnx.equivalence.estimators import has_estimator, written_estimator
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.index_sums import product_form
@@ -28,7 +30,7 @@ from sonnx.equivalence.inner_graphs import InnerGraphs
 from sonnx.equivalence.layouts import BLOCKS, CallInOrder, LayoutOperator, restored, standard_call, stated_layout
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
-from sonnx.equivalence.recurrent import GATES, cell_nodes
+from sonnx.equivalence.recurrent import cell_nodes, has_cells
 from sonnx.equivalence.terms import Term
 from sonnx.equivalence.trivial_calls import TrivialCall, trivial_call
 from sonnx.equivalence.written_out import WrittenOut, written_out
@@ -56,6 +58,8 @@ CLIPS_BY_INPUTS = 11
 """The operator set from which on Clip has its limits as inputs."""
 SIXTH = "HardSigmoid with the alpha nearest to 1/6 has the slope 1/6, as ONNX writes HardSwish"
 MEANING = "{} means what sonnx states for it (fused.toml)"
+INTEGERS = "DynamicQuantizeLinear and products of its integers mean what sonnx states (dynamic_quantization.py)"
+NUMBERS_ONLY = "{} is given no NaN, of whose place in the order ONNX says nothing (element_orders.py)"
 LAYOUT = "{} means what sonnx states for it (layouts.toml)"
 WEIGHTED = "{} means what sonnx states for it (attention.py)"
 BLOCK = "the blocks of com.microsoft.nchwc have {} channels, as on the machine that wrote the file"
@@ -128,6 +132,10 @@ class Expansion:
             return None
         if operator == ("", "Mul") and self.store.narrowings is not None:
             return self._dynamic_product(visit, place)
+        if operator in (("", "Cast"), ("", QUANTIZER)) and self.store.narrowings is None:
+            integers = self._integers(visit, place)
+            if integers is not None:
+                return integers
         if operator in CHAINS and len(node.inputs) != 2 - (node.operator == "Mean"):
             return self._chain(visit, place)
         if operator == FEATURES:
@@ -136,22 +144,28 @@ class Expansion:
             return self._sixth(visit, place)
         if has_estimator(*operator):
             return self._estimator(visit, place)
+        if not operator[0] and node.operator in ORDERED_OR_MULTIPLIED:
+            return self._ordered_or_multiplied(visit, place)
         if operator == ("", "Gemm"):
             return self._scaled_product(visit, place)
         if operator == ("", "Einsum"):
             return self._index_sum(visit, place)
-        if not operator[0] and node.operator in GATES:
+        if not operator[0] and has_cells(node, place.values(visit.inputs)):
             return self._cells(visit, place)
         fused = fused_operators().get(operator)
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
+        if has_attention(*operator):
+            return self._attention(visit, place)
         if operator[0] == MICROSOFT:
-            return self._attention(visit, place) if has_attention(node.operator) else None
+            return None
         if not operator[0] and is_rearrangement(node.operator):
             self._rearrange(visit, place)
             return None
         if not operator[0] and has_formula(node.operator):
-            return self._formula(visit, place)
+            formula = self._formula(visit, place)
+            if formula is not None:
+                return formula
         if node.attributes and next(subgraphs(node), None) is not None:
             return self._with_graphs(visit, place)
         recognized = self.choices.recognized(visit.call, place.values(visit.inputs))
@@ -396,7 +410,7 @@ class Expansion:
         return [*nodes, last]
 
     def _cells(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
-        """GRU or RNN: the steps by their formulas, over the reals."""
+        """GRU, RNN or LSTM: the steps by their formulas, over the reals."""
         node = visit.node
         if not any(node.outputs):
             return None
@@ -409,6 +423,23 @@ class Expansion:
             if name:
                 last = Node("", "Identity", "", "", (result,), (name,), ())
                 self.results.append(PassedOn(last, node.operator))
+                nodes.append(last)
+        return nodes
+
+    def _ordered_or_multiplied(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """TopK of a constant number, bit for bit, or ReduceProd, over the reals, and nodes that pass the outputs on."""
+        node, operator_set = visit.node, self.inlining.imports.get("") or 0
+        found = ordered_or_multiplied(
+            node, place.values(visit.inputs), operator_set, lambda label, array: self._constant(label, array, place)
+        )
+        if found is None:
+            return None
+        nodes, results, exact = found
+        self.store.assume((NUMBERS_ONLY if node.operator == "TopK" else MEANING).format(node.operator))
+        for name, result in zip(node.outputs, results, strict=False):
+            if name:
+                last = Node("", "Identity", "", "", (result,), (name,), ())
+                self.results += [] if exact else [PassedOn(last, node.operator)]
                 nodes.append(last)
         return nodes
 
@@ -458,23 +489,30 @@ class Expansion:
     def _attention(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of an operator of transformers, over the reals."""
         node = visit.node
-        if not node.outputs or not node.outputs[0] or any(node.outputs[1:]):
-            return None
+
+        def label(role: str) -> str:
+            return f"{node.outputs[0]} ({role})"
 
         def constant(role: str, array: Array, narrowed: Term | None = None) -> str:
             if narrowed is None:
-                return self._constant(f"{node.outputs[0]} ({role})", array, place)
-            place.define(f"{node.outputs[0]} ({role})", narrowed)
-            return f"{node.outputs[0]} ({role})"
+                return self._constant(label(role), array, place)
+            place.define(label(role), narrowed)
+            return label(role)
 
-        written = written_attention(self.store, node, place.values(visit.inputs), constant)
+        written = written_attention(self.store, node, place.values(visit.inputs), constant, label)
         if written is None:
             return None
-        name = f"{MICROSOFT}.{node.operator}"
+        domain = canonical_domain(node.domain)
+        name = f"{domain}.{node.operator}" if domain else node.operator
         self.store.assume(WEIGHTED.format(name))
-        last = Node(node.name, "Identity", "", "", (written[-1].outputs[0],), node.outputs, ())
-        self.results.append(PassedOn(last, name))
-        return [*written, last]
+        last = [
+            Node(node.name, "Identity", "", "", (written.results[index],), (output,), ())
+            for index, output in enumerate(node.outputs)
+            if output and index in written.results
+        ]
+        self.results.append(PassedOn(last[0], name))
+        left = tuple(["" if index in written.results else output for index, output in enumerate(node.outputs)])
+        return [*written.nodes, *last, *([replace(node, outputs=left)] if any(left) else [])]
 
     def _dynamic_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """Mul of a sum of products of integers and its scale: the product of the numbers they stand for."""
@@ -487,18 +525,53 @@ class Expansion:
             place.define(name, term)
         return [Node(visit.node.name, found.operator, "", "", names, (output,), found.attributes)]
 
+    def _integers(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The scale of DynamicQuantizeLinear; or Cast to float of products of its integers, bit for bit."""
+        node, terms, operator_set = visit.node, place.values(visit.inputs), self.inlining.imports.get("") or 0
+        first, left = terms[0] if terms else None, list[Node]()
+
+        def constant(label: str, array: Array) -> str:
+            return self._constant(label, array, place)
+
+        def name(label: str, term: Term) -> str:
+            place.define(label, term)
+            return label
+
+        if node.operator == QUANTIZER:
+            written, output = scale_nodes(node, first, operator_set, constant), [*node.outputs, ""][1]
+            left = [replace(node, outputs=(node.outputs[0], "", *node.outputs[2:]))]
+        elif any(each.name == "to" and each.value == element_number("float") for each in node.attributes):
+            written, output = converted_product(node, first, operator_set, constant, name), node.outputs[0]
+        else:
+            return None
+        if written is None:
+            return None
+        self.store.assume(INTEGERS)
+        last = Node(node.name, "Identity", "", "", written[-1].outputs, (output,), ())
+        return [*written, last, *left]
+
     def _estimator(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """The nodes of an estimator, most over the reals, and one for each output that passes its value on."""
         node, inputs = visit.node, place.values(visit.inputs)
         label, name = next(filter(None, node.outputs), ""), f"{canonical_domain(node.domain)}.{node.operator}"
 
+        values = dict[str, Term | None](zip(node.inputs, inputs, strict=True))
+
         def constant(role: str, array: Array) -> str:
-            return self._constant(f"{label} ({role})", array, place)
+            added = self._constant(f"{label} ({role})", array, place)
+            values[added] = place.value(added)
+            return added
 
         written = written_estimator(node, inputs[0] if len(inputs) == 1 else None, constant)
         if written is None:
             return None
         self.store.assume(MEANING.format(name))
+        if (self.inlining.imports.get("") or 0) < STEPS_SINCE and self._compute(written.nodes, values):
+            for output, value in written.results.items():
+                term = values[value]
+                if term is not None:
+                    place.define(output, term if written.exact else self.store.ideal(name, term))
+            return None
         last = [Node(node.name, "Identity", "", "", (value,), (out,), ()) for out, value in written.results.items()]
         self.results += [] if written.exact else [PassedOn(each, name) for each in last]
         return [*written.nodes, *last]
@@ -564,12 +637,8 @@ class Expansion:
         """Give the output the value of the steps in a newer operator set: the model's own may lack an operator."""
         values = dict(zip(visit.node.inputs, place.values(visit.inputs), strict=True))
         values |= {name: movements.constant_of(self.store, array) for name, array in written.constants.items()}
-        for node in written.nodes:
-            operands = [values.get(name) for name in node.inputs]
-            if any(operand is None for operand, name in zip(operands, node.inputs, strict=True) if name):
-                return
-            call = self.choices.calls.of(self.newer, node)
-            [values[node.outputs[0]]] = self.domain.call(call, operands, [self.domain.declared(NOT_STATED)]).outputs
+        if not self._compute(written.nodes, values):
+            return
         term = values[written.result]
         if term is None or not visit.node.outputs[0]:
             return
@@ -578,6 +647,16 @@ class Expansion:
         if fused.ideal:
             term = self._ideal(PassedOn(visit.node, fused.name, elementwise), term)
         place.define(visit.node.outputs[0], term)
+
+    def _compute(self, nodes: Sequence[Node], values: dict[str, Term | None]) -> bool:
+        """Add the values of nodes in a newer operator set; whether all are known."""
+        for node in nodes:
+            operands = [values.get(name) for name in node.inputs]
+            if any(operand is None for operand, name in zip(operands, node.inputs, strict=True) if name):
+                return False
+            call = self.choices.calls.of(self.newer, node)
+            [values[node.outputs[0]]] = self.domain.call(call, operands, [self.domain.declared(NOT_STATED)]).outputs
+        return True
 
     def _number(
         self, word: str, attributes: Mapping[str, Attribute], first: Term | None, place: Place[Term, str]

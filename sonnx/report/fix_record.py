@@ -182,6 +182,8 @@ class Validation(Struct, frozen=True):
     """What the comparison of both models as terms shows for every input; null where it was not made."""
     stopped: Annotated[str, HIDDEN] = ""
     """Where that comparison stopped; or the shapes that it holds for, after a space."""
+    terms_after: Annotated[tuple[str, ...], ADDED] = field(default=(), name="terms_since")
+    """Kinds of rewrites without which the original is not valid ONNX: that comparison does not include them."""
     box: Annotated[tuple[str, ...], ADDED] = ()
     """The ranges of inputs for the differences."""
     hypotheses: Annotated[OptionalText, ADDED] = ""
@@ -212,7 +214,9 @@ class Validation(Struct, frozen=True):
         """The grade as a headline: where less is shown for all inputs than the rewrites claim, with what is shown."""
         shown = self.for_all_inputs
         if self.grade is not Grade.SAME_BITS or shown is None or shown.at_any_size is Answer.IDENTICAL:
-            return str(self.grade)
+            return (
+                f"{self.grade}, compared after {', '.join(self.terms_after)}" if self.terms_after else str(self.grade)
+            )
         what = "not decided" if shown.at_any_size is Answer.UNDECIDED else f"shown is {shown.at_any_size}"
         return f"{self.grade} by the construction of each rewrite; for all inputs {what}"
 
@@ -231,6 +235,8 @@ class Validation(Struct, frozen=True):
         if self.for_all_inputs.at_any_size is not self.for_all_inputs:
             return f"shown for all inputs of some sizes only: {self.for_all_inputs}{self.stopped}"
         before = f", before {', '.join(self.approximated)}" if self.approximated else ""
+        if self.terms_after:
+            before += f", after {', '.join(self.terms_after)}: the original is not valid ONNX"
         return f"shown for all inputs: {self.for_all_inputs}{self.stopped}{before}"
 
     @property

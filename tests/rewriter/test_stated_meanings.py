@@ -42,6 +42,8 @@ def calls() -> Iterator[tuple[str, int, str, str]]:
     yield "InstanceNormalization", 18, "2, 4, 3, 5", "InstanceNormalization <epsilon = 0.5> (a, s, t)"
     yield "GroupNormalization", 21, "2, 4, 3, 5", "GroupNormalization <num_groups = 2> (a, s, t)"
     yield "RMSNormalization", 23, "2, 4, 3, 5", "RMSNormalization <axis = 2> (a, m)"
+    yield "ArgMin", 13, "2, 4, 3, 1", "ArgMin <axis = -1, select_last_index = 1> (a)"
+    yield "ArgMin", 13, "4, 3, 5", "ArgMin <keepdims = 0> (a)"
     yield "PRelu", 18, "2, 4, 3, 5", "PRelu (a, m)"
 
 
@@ -54,7 +56,8 @@ LISTS = (
 def source(operator_set: int, shape: str, call: str) -> bytes:
     output = "r" if " r = " in call else "y"
     head = f'<ir_version: 10, opset_import: ["" : {operator_set}]> g '
-    text = f"(float[2, 4, 3, 5] a) => (float[{shape}] {output}) {LISTS} {{ y = {call} }}"
+    element = "int64" if call.startswith("Arg") else "float"
+    text = f"(float[2, 4, 3, 5] a) => ({element}[{shape}] {output}) {LISTS} {{ y = {call} }}"
     return bytes(onnx.parser.parse_model(head + text).SerializeToString())
 
 

@@ -10,6 +10,7 @@ from sonnx.model.ir import Import, Node, subgraphs
 from sonnx.model.scopes import canonical_domain
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import OperatorDefinition, Parameter, at
+from sonnx.profile.onnx_schemas import schema_at
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.rewrite import Edit, ModelChange, Trigger, rewrite
 
@@ -36,6 +37,45 @@ def specified_versions(context: RewriteContext) -> ModelChange | None:
     imports = tuple(Import(one.domain, oldest) if canonical_domain(one.domain) == "" else one for one in model.imports)
     edit = Edit(Where("model", "model"), f"operator set {now}", f"operator set {oldest}")
     return ModelChange(replace(model, imports=imports), (edit,))
+
+
+FIRST_WITH_STEPS = 9
+"""The operator set from which the operators of every rewrite exist, Where the last of them (ONNX Where-9)."""
+
+
+@rewrite("raised-operator-set", Trigger.RULE_SELECTED)
+def raised_operator_set(context: RewriteContext) -> ModelChange | None:
+    """The model with the oldest standard operator set that has what rewrites write, and every node its meaning.
+
+    Only where an operator outside the profile is to be replaced.
+    """
+    now, model = context.operator_set, context.model
+    edition = context.active_rules.edition
+    if now is None or now >= FIRST_WITH_STEPS or model.functions:
+        return None
+    forms = {(node.operator, node.domain, len(node.inputs), frozenset(one.name for one in node.attributes)): node
+             for node in model.graph.nodes}  # fmt: skip
+    if all(canonical_domain(node.domain) == "" and edition.status(node.operator) for node in forms.values()):
+        return None
+    versions = range(FIRST_WITH_STEPS, catalogue.editions().operator_set + 1)
+    then = next((then for then in versions if all(_stays(node, now, then) for node in forms.values())), None)
+    if then is None:
+        return None
+    imports = tuple(Import(one.domain, then) if canonical_domain(one.domain) == "" else one for one in model.imports)
+    edit = Edit(Where("model", "model"), f"operator set {now}", f"operator set {then}")
+    return ModelChange(replace(model, imports=imports), (edit,))
+
+
+def _stays(node: Node, now: int, then: int) -> bool:
+    """Whether a node means the same: it is of another domain, or has the same version or an equivalent one."""
+    if next(subgraphs(node), None) is not None:
+        return False
+    if canonical_domain(node.domain):
+        return True
+    schemas = schema_at("", node.operator, now), schema_at("", node.operator, then)
+    if None not in schemas and schemas[0].version == schemas[1].version:  # type: ignore[union-attr]
+        return True
+    return _keeps_meaning(node, now, then)
 
 
 @rewrite("merged-imports", Trigger.RULE_SELECTED)
