@@ -290,6 +290,17 @@ class Validation(Struct, frozen=True):
         return tuple(OutputDifference(name, most) for name, most in self.bounds.items())
 
 
+class KeptNode(Struct, frozen=True):
+    """A node that stays as it is, because what takes its place would cost much more."""
+
+    where: str
+    """The place in the original."""
+    name: str
+    operator: str
+    ratio: float
+    """The estimated cost of what takes its place by that of the node."""
+
+
 class FixRecord(Result, frozen=True, kw_only=True):
     """The record of a rewritten model: sonnx fix --report, --format json."""
 
@@ -309,6 +320,8 @@ class FixRecord(Result, frozen=True, kw_only=True):
     """What still fails or is open, by rule."""
     validation: Validation
     """What was compared between both models."""
+    kept: Annotated[tuple[KeptNode, ...], ADDED] = ()
+    """Nodes that --keep-slow leaves as they are."""
 
 
 class ReadRecord(Struct, frozen=True):

@@ -226,6 +226,8 @@ class _Rewriting(Struct, dict=True):
 
     def _triggered(self, site: Site) -> tuple[Rewrite[NodeRewriting], ...]:
         """The rewrites that are tried on a node: they follow from its operator and from the rules that fail there."""
+        if first_output(site.node) in self.context.kept_nodes:
+            return ()
         key = site.node.operator, site.in_standard_domain, site.failing, site.invalid
         rewrites = self.triggered.get(key)
         if rewrites is None:
