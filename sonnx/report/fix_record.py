@@ -296,7 +296,9 @@ class KeptNode(Struct, frozen=True):
     where: str
     """The place in the original."""
     name: str
+    """The name of the node, "" where it has none."""
     operator: str
+    """Its operator."""
     ratio: float
     """The estimated cost of what takes its place by that of the node."""
 
