@@ -238,7 +238,11 @@ def costs(conform: Sequence[Outcome]) -> str:
 
 
 def within(path: Path, seconds: float) -> Outcome | None:
-    """The outcome, computed in a process of its own; None where it takes longer."""
+    """The outcome, computed in a process of its own; None where it takes longer.
+
+    Raises:
+        RuntimeError: the process ended without an outcome.
+    """
     fork = multiprocessing.get_context("fork")
     results: Any = fork.SimpleQueue()
     process = fork.Process(target=lambda: results.put(outcome(path)))
@@ -247,8 +251,11 @@ def within(path: Path, seconds: float) -> Outcome | None:
     while results.empty() and process.is_alive() and time.monotonic() < end:
         time.sleep(0.05)
     found = None if results.empty() else results.get()
+    ended = not process.is_alive()
     process.kill()
     process.join()
+    if found is None and ended:
+        raise RuntimeError(f"{path.name}: no outcome")
     return found
 
 

@@ -182,8 +182,6 @@ class Validation(Struct, frozen=True):
     """What the comparison of both models as terms shows for every input; null where it was not made."""
     stopped: Annotated[str, HIDDEN] = ""
     """Where that comparison stopped; or the shapes that it holds for, after a space."""
-    terms_after: Annotated[tuple[str, ...], ADDED] = field(default=(), name="terms_since")
-    """Kinds of rewrites without which the original is not valid ONNX: that comparison does not include them."""
     box: Annotated[tuple[str, ...], ADDED] = ()
     """The ranges of inputs for the differences."""
     hypotheses: Annotated[OptionalText, ADDED] = ""
@@ -194,6 +192,8 @@ class Validation(Struct, frozen=True):
     """Of the rewrites that change values those whose ideal value differs by a certified bound, made after what was
     compared as terms.
     """
+    terms_after: Annotated[tuple[str, ...], ADDED] = field(default=(), name="terms_since")
+    """Kinds of rewrites without which the original is not valid ONNX: that comparison does not include them."""
 
     @property
     @reported_as("done")
