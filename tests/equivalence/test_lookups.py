@@ -71,3 +71,18 @@ def test_cosines_are_rounded_once() -> None:
     assert found is not None
     apart = np.abs(found.astype(np.float64) - np.cos(angles.astype(np.float64)))
     assert (apart <= np.spacing(np.abs(found)) * 0.5000001).all()
+
+
+JOINED = (
+    HEAD.replace("17", "9") + "(float[1, 4, 3, 3] x, float[1, 2, 3, 3] z) => (float[1, 3, 3, 3] y) "
+    "<float[3, 2, 1, 1] w = {1, 2, 3, 4, 5, 6}, float[1, 2, 1, 1] a = {1, 2}, float[1, 2, 1, 1] b = {3, 4}, "
+    "float[1, 2, 1, 1] c = {5, 6}> { %s }"
+)
+PARTS = "f, s = Split <axis = 1> (x) p = Conv(f, a) q = Conv(s, b) r = Conv(z, %s) y = Concat <axis = 1> (p, q, r)"
+
+
+def test_groups_of_channels_that_are_joined() -> None:
+    """A convolution in groups of what a Concat joins is the convolutions of what it joins."""
+    whole = onnx.parser.parse_model(JOINED % "j = Concat <axis = 1> (x, z) y = Conv <group = 3> (j, w)")
+    for kernel, equal in (("c", True), ("b", False)):
+        assert (answer(whole, onnx.parser.parse_model(JOINED % (PARTS % kernel)), runs=0) in EQUAL) == equal
