@@ -41,7 +41,8 @@ def ordered_or_multiplied(
         return None
     if node.operator == "ReduceProd":
         result = _multiplied(nodes, node.inputs[0], first, values, given)
-        return None if result is None else (nodes.nodes, [result], False)
+        is_one_factor = not any(written.operator == "Mul" for written in nodes.nodes)
+        return None if result is None else (nodes.nodes, [result], is_one_factor)
     if given is None or given.size != 1 or operator_set < COUNT_AS_INPUT:
         return None
     results = _ordered(nodes, node.inputs[0], first, values, int(given.reshape(())))

@@ -23,7 +23,7 @@ from sonnx.profile import catalogue
 from sonnx.report.check import CheckReport
 from sonnx.report.check_document import STANDINGS
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
-from sonnx.report.fix_record import AppliedRewrite, CheckedModel, FixRecord, RemainingFindings, Validation
+from sonnx.report.fix_record import AppliedRewrite, CheckedModel, FixRecord, KeptNode, RemainingFindings, Validation
 from sonnx.report.graph_pair import Emphasis, PairedGraphs, pictures
 from sonnx.report.phrases import VERDICT_PHRASES, grouped, operators_outside, place
 from sonnx.report.rendered import Rendered
@@ -56,6 +56,8 @@ class FixResult(Struct, Rendered, frozen=True):
     """The files of the values of the original."""
     sides: tuple[Side, Side] | None = None
     """Both models, for the drawings of the page."""
+    kept: tuple[KeptNode, ...] = ()
+    """The nodes that --keep-slow leaves as they are."""
 
     @property
     def source_sha256(self) -> str:
@@ -115,6 +117,7 @@ class FixResult(Struct, Rendered, frozen=True):
             rewrites=self.rewrites,
             left=self.remaining,
             validation=self.validation,
+            kept=self.kept,
         )
 
     @property
@@ -208,6 +211,8 @@ def _summary(result: FixResult) -> Iterator[str]:
     outside = operators_outside(result.after.findings)
     if outside:
         yield f"operators left that are outside the profile: {outside}"
+    if result.kept:
+        yield f"left as they are, because the replacement is slow: {_kept(result.kept)}"
     for reason, number in result.causes.items():
         yield f"{number} findings behind one cause: {reason}"
     if result.rewrites:
@@ -221,6 +226,12 @@ def _nodes(result: FixResult) -> str:
     """The price of the rewrites in nodes; --keep leaves those of an operator."""
     before, after = result.before.coverage.nodes, result.after.coverage.nodes
     return f"{before} before, {after} after"
+
+
+def _kept(nodes: Sequence[KeptNode]) -> str:
+    """The nodes that --keep-slow leaves, with the estimated ratio of costs."""
+    shown = [f"{node.operator} {node.name or node.where} ({node.ratio:.1f} times)" for node in nodes[:SHOWN_EDITS]]
+    return ", ".join(shown) + (f" and {len(nodes) - SHOWN_EDITS} more" if len(nodes) > SHOWN_EDITS else "")
 
 
 def _costs(result: FixResult) -> str:
@@ -288,6 +299,8 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
     outside = operators_outside(result.after.findings)
     if outside:
         yield "operators left that are outside the profile", outside
+    if result.kept:
+        yield "left as they are, because the replacement is slow", _kept(result.kept)
     yield "validation", escape_once(result.validation.sentence)
 
 
