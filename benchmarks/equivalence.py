@@ -4,6 +4,8 @@
     python -m benchmarks.equivalence optimizers [--runs N] MODEL …
     python -m benchmarks.equivalence optimizers --light
     python -m benchmarks.equivalence conversions [--light] [--box LOW,HIGH] MODEL …
+    python -m benchmarks.equivalence exporters MODEL …
+    python -m benchmarks.equivalence one-node [--every N]
 
 A campaign with a record goes on after the last seed of the record, if the code that decides is still the same.
 
@@ -453,6 +455,31 @@ def conversions(paths: Sequence[Path], light: bool, box: str) -> int:
     return int(any(answer not in (Answer.IDENTICAL, Answer.ROUNDING, Answer.NARROWED) for answer in counted))
 
 
+SECOND_EXPORTS = ("_dynamo", "_torchscript")
+"""What the name of a file has behind that of another one which another exporter made of the same network."""
+
+
+def exporters(paths: Sequence[Path]) -> int:
+    """Compare the exports of one network by two exporters, NAME.onnx and NAME_dynamo.onnx or NAME_torchscript.onnx,
+    with inputs and outputs in order; 1 if a pair is open.
+    """
+    counted = Counter[str]()
+    for path in paths:
+        for suffix in SECOND_EXPORTS:
+            other = path.with_stem(path.stem + suffix)
+            if not other.exists():
+                continue
+            models_read = [read(each.read_bytes()) for each in (path, other)]
+            names = [[each.name for each in (*required_inputs(model), *model.graph.outputs)] for model in models_read]
+            renamed = dict(zip(*names, strict=True))
+            found, seconds = _timed(path, other, EquivalenceOptions(runs=0, renamed=renamed))
+            answer = found if isinstance(found, str) else _described(found)
+            counted[answer.partition(";")[0]] += 1
+            print(f"| {path.stem} | {other.stem} | {answer} | {seconds:.2f} |", flush=True)
+    print(f"{sum(counted.values())} pairs: {dict(counted)}")
+    return int(any(not answer.startswith((Answer.IDENTICAL, Answer.ROUNDING)) for answer in counted))
+
+
 def with_random_weights(path: Path) -> onnx.ModelProto:
     """A light network whose filled weights are random numbers."""
     model, random = onnx.load(path), np.random.default_rng(0)
@@ -577,7 +604,11 @@ def main() -> int:
     single = commands.add_parser("one-node")
     single.add_argument("--every", type=int, default=1, metavar="N", help="every Nth pair only")
     single.add_argument("--minutes", type=float, default=30, help="the time after which no further pair is begun")
+    pairs_of_exports = commands.add_parser("exporters")
+    pairs_of_exports.add_argument("models", nargs="+", type=Path)
     options = parser.parse_args()
+    if options.command == "exporters":
+        return exporters(options.models)
     if options.command == "one-node":
         return one_node(options.every, options.minutes)
     if options.command == "mutants":

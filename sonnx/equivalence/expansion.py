@@ -26,6 +26,7 @@ from sonnx.equivalence.element_orders import ordered_or_multiplied
 from sonnx.equivalence.estimators import has_estimator, written_estimator
 from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
 from sonnx.equivalence.index_sums import product_form
+from sonnx.equivalence.inner_graphs import InnerGraphs
 from sonnx.equivalence.layouts import BLOCKS, CallInOrder, LayoutOperator, restored, standard_call, stated_layout
 from sonnx.equivalence.loops import Loops
 from sonnx.equivalence.rearrangements import ZERO, is_rearrangement, rearranged
@@ -35,11 +36,12 @@ from sonnx.equivalence.trivial_calls import TrivialCall, trivial_call
 from sonnx.equivalence.written_out import WrittenOut, written_out
 from sonnx.executor.control_flow import Inlining
 from sonnx.executor.prepared_call import PreparedNode
+from sonnx.graph.call import Calls
 from sonnx.graph.environment import NOTHING_STATED
 from sonnx.graph.interpreter import Place, Visit
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import NOT_STATED, Attribute, Model, Node, subgraphs
-from sonnx.model.scopes import Scope, canonical_domain, function_key
+from sonnx.model.scopes import Scope, canonical_domain, function_key, scopes
 from sonnx.model.writer import element_number
 from sonnx.numerics.formats import ELEMENTS, Array
 from sonnx.operators import is_executable, operator_facts
@@ -52,6 +54,9 @@ CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 FEATURES = ("ai.onnx.ml", "ArrayFeatureExtractor")
 """Gather along the last axis."""
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
+CLIPS_BY_INPUTS = 11
+"""The operator set from which on Clip has its limits as inputs."""
+SIXTH = "HardSigmoid with the alpha nearest to 1/6 has the slope 1/6, as ONNX writes HardSwish"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 INTEGERS = "DynamicQuantizeLinear and products of its integers mean what sonnx states (dynamic_quantization.py)"
 NUMBERS_ONLY = "{} is given no NaN, of whose place in the order ONNX says nothing (element_orders.py)"
@@ -85,10 +90,11 @@ class Expansion:
         model: the model.
         domain: in which it is interpreted.
         choices: recognizes functions that are written out.
+        depth: how many graphs are around the main graph of the model, which is one inside a node where there are any.
     """
 
-    def __init__(self, model: Model, domain: TermDomain, choices: Choices) -> None:
-        self.domain, self.store, self.choices = domain, domain.store, choices
+    def __init__(self, model: Model, domain: TermDomain, choices: Choices, depth: int = 0) -> None:
+        self.model, self.domain, self.store, self.choices, self.depth = model, domain, domain.store, choices, depth
         self.inlining = Inlining(model)
         self.functions = {function_key(function) for function in model.functions}
         self.loops = Loops(domain, self.inlining.taken)
@@ -96,6 +102,10 @@ class Expansion:
         self.newer = Scope("graph", model.graph, {**self.inlining.imports, "": STEPS_AT})
         self.results: list[PassedOn] = []
         self.block = domain.store.block
+
+    def inside(self, model: Model, calls: Calls) -> Expansion:
+        """The same for a graph inside a node, which is the main graph of this model."""
+        return Expansion(model, self.domain, Choices(self.domain, calls, next(scopes(model))), self.depth + 1)
 
     def before(self, node: Node) -> Node:
         """The node, unchanged."""
@@ -130,6 +140,8 @@ class Expansion:
             return self._chain(visit, place)
         if operator == FEATURES:
             return self._features(visit, place)
+        if operator == ("", "HardSigmoid") and _is_sixth(node):
+            return self._sixth(visit, place)
         if has_estimator(*operator):
             return self._estimator(visit, place)
         if not operator[0] and node.operator in ORDERED_OR_MULTIPLIED:
@@ -231,7 +243,7 @@ class Expansion:
         if instead is None and _has_equal_branches(visit.node):
             self.store.rest_on("equal-branches")
             instead = self._inlined(visit, place, taken=True)
-        if instead is None:
+        if instead is None and not InnerGraphs(self).define(visit, place):
             self._atom(visit, place)
         return instead
 
@@ -349,6 +361,25 @@ class Expansion:
         self.results.append(PassedOn(last, node.operator, elementwise=True))
         return [*nodes, last]
 
+    def _sixth(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """HardSigmoid by a sixth: Clip of X + 3 between 0 and 6, over 6."""
+        node, terms = visit.node, place.values(visit.inputs)
+        names = [self._number(str(number), {}, terms[0], place) for number in (3.0, 0.0, 6.0)]
+        if None in names or (visit.call.operator_set or 0) < CLIPS_BY_INPUTS:
+            return None
+        three, zero, six = [name or "" for name in names]
+        output = node.outputs[0]
+        shifted, clipped, factor = (f"{output} ({role})" for role in ("shifted", "clipped", "factor"))
+        self.store.assume(SIXTH)
+        last = Node(node.name, "Identity", "", "", (factor,), (output,), ())
+        self.results.append(PassedOn(last, node.operator, elementwise=True))
+        return [
+            Node("", "Add", "", "", (node.inputs[0], three), (shifted,), ()),
+            Node("", "Clip", "", "", (shifted, zero, six), (clipped,), ()),
+            Node("", "Div", "", "", (clipped, six), (factor,), ()),
+            last,
+        ]
+
     def _scaled_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """Gemm of varying matrices with factors: products with them over the reals; None without a factor, and where a
         matrix is constant, whose elements take the factor.
@@ -388,10 +419,12 @@ class Expansion:
             return None
         nodes, results = found
         self.store.assume(MEANING.format(node.operator))
+        # Peepholes of zero change nothing over the reals, but 0 times an infinite cell is NaN.
+        own = f"{node.operator} with peepholes" if any(node.inputs[7:]) else node.operator
         for name, result in zip(node.outputs, results, strict=False):
             if name:
                 last = Node("", "Identity", "", "", (result,), (name,), ())
-                self.results.append(PassedOn(last, node.operator))
+                self.results.append(PassedOn(last, own))
                 nodes.append(last)
         return nodes
 
@@ -650,6 +683,13 @@ class Expansion:
         name = f"{label}@fused{self.constants}"
         place.define(name, movements.constant_of(self.store, array))
         return name
+
+
+def _is_sixth(node: Node) -> bool:
+    """Whether a HardSigmoid has the slope of HardSwish: the number nearest to a sixth."""
+    values = {attribute.name: attribute.value for attribute in node.attributes}
+    alpha: Any = values.get("alpha", 0.2)
+    return bool(np.float32(alpha) == np.float32(1 / 6)) and values.get("beta", 0.5) == 0.5
 
 
 def _is_set(attributes: Mapping[str, Attribute], name: str) -> bool:

@@ -58,6 +58,10 @@ class DiffOptions(PairOptions, frozen=True, kw_only=True):
 class EquivalenceOptions(PairOptions, frozen=True, kw_only=True):
     """What is decided about two models."""
 
+    input: Annotated[
+        Collection[str],
+        Argument("the answer is for this number of an input, in both models; again for others", "NAME=NUMBER"),
+    ] = ()
     identical: Annotated[bool, Argument("exit 1 unless the exact values are equal bit for bit")] = False
     box: Annotated[
         Collection[str],

@@ -9,13 +9,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sonnx.base.errors import BadInput
+from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
 from sonnx.equivalence.narrowed_numbers import DIGITS, WIDE
-from sonnx.equivalence.options import PairOptions
+from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import File
+from sonnx.executor.fixed_inputs import fixed_array, named_numbers
 from sonnx.executor.model_inputs import required_inputs
-from sonnx.model.ir import NOT_STATED, Model, Type
+from sonnx.model.ir import NOT_STATED, Model, Tensor, Type
 from sonnx.model.scopes import stored_tensors
 from sonnx.model.symbols import UnknownSymbol, bind_symbols, symbols_of
 
@@ -83,6 +84,41 @@ def sized_sides(first: Side, second: Side, options: PairOptions) -> tuple[Side, 
         numbers = {name: number for name, number in options.bind.items() if name in known}
         sized.append(replace(side, model=bind_symbols(side.model, numbers, dict(named))))
     return sized[0], sized[1]
+
+
+def with_given_numbers(first: Side, second: Side, options: EquivalenceOptions) -> tuple[Side, Side]:
+    """Both models with constants in the place of the inputs that `--input` gives numbers, named as in the first one.
+
+    Raises:
+        UsageError: neither model has an input, or its type or shape does not allow the number.
+    """
+    numbers = dict(named_numbers(options.input))
+    theirs = {options.renamed.get(name, name): text for name, text in numbers.items()}
+    known = [{value.name for value in required_inputs(side.model)} for side in (first, second)]
+    missing = [name for name in numbers if name not in known[0] and options.renamed.get(name, name) not in known[1]]
+    if missing:
+        raise UsageError(f"--input names {quote(missing[0])}, which is not an input of either model")
+    return _fixed(first, numbers), _fixed(second, theirs)
+
+
+def _fixed(side: Side, numbers: Mapping[str, str]) -> Side:
+    graph = side.model.graph
+    fixed = [value for value in graph.inputs if value.name in numbers]
+    names = {value.name for value in fixed}
+    if not names:
+        return side
+    constants = []
+    for value in fixed:
+        array = fixed_array(value, numbers[value.name])
+        if array.dtype.kind not in "fiub":
+            raise UsageError(f"--input cannot fix {quote(value.name)}, which is {value.type}")
+        data = memoryview(array.tobytes())
+        constants.append(Tensor(value.name, value.type.element, array.shape, ("raw_data",), data))
+    inputs = tuple(value for value in graph.inputs if value.name not in names)
+    kept = tuple(tensor for tensor in graph.initializers if tensor.name not in names)
+    return replace(
+        side, model=replace(side.model, graph=replace(graph, inputs=inputs, initializers=(*kept, *constants)))
+    )
 
 
 def with_shapes(side: Side, shapes: Mapping[str, tuple[int, ...]]) -> Side:
@@ -168,9 +204,14 @@ def _may_be_one_shape(first: Sequence[int | str | None] | None, second: Sequence
     if first is None or second is None:
         return True
     return len(first) == len(second) and all(
-        extents[0] == extents[1] if isinstance(extents[0], int) else not isinstance(extents[1], int)
+        extents[0] == extents[1] if _is_number(extents[0]) else not _is_number(extents[1])
         for extents in zip(first, second, strict=True)
     )
+
+
+def _is_number(extent: int | str | None) -> bool:
+    """Whether a dimension is stated; a negative number, as some exporters write, states none."""
+    return isinstance(extent, int) and extent >= 0
 
 
 def _elements(type_: Type) -> tuple[str | None, ...]:
