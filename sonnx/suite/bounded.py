@@ -221,7 +221,7 @@ class _Translation:
         self.numbers: dict[int, z3.BitVecRef] = {}
         self.divisions: dict[tuple[int, int], tuple[z3.BitVecRef, z3.BitVecRef]] = {}
         self.defined: dict[str, list[z3.BoolRef]] = {}
-        """What is known of variables, by their names, and of quotients and remainders, by the names of the quotients."""
+        """What is known of variables, by name, and of quotients and remainders, by the names of the quotients."""
         self.names: dict[int, frozenset[str]] = {}
         """The names of `defined` that a translated term has."""
         self.reading: list[set[str]] = []

@@ -27,7 +27,7 @@ from sonnx.numerics.value_classes import ClassCase, Fill, cases, meetings
 from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import OperatorDefinition, Tag
 from sonnx.profile.signature import Signature
-from sonnx.prover.call_variables import inputs_asked_constant
+from sonnx.prover.call_variables import inputs_asked_constant, inputs_with_values
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, call_text
 from sonnx.suite.archive import (
@@ -124,9 +124,11 @@ def constant_inputs(signature: Signature) -> set[str]:
 def _forms(structure: Structure, edition: str) -> Iterator[Model]:
     """The model that the checker judged; for a conforming call also models with more graph inputs or more constants."""
     model = _with_elements(structure.call.model())
-    yield model
     if structure.broken:
+        yield model
         return
+    model = _with_constants(model, structure.call.signature, edition)
+    yield model
     if structure.sized is not None:
         behind = behind_slice(model, structure.sized) if structure.sized.extent in SLICED else None
         if behind is not None and conforms(behind, edition):
@@ -174,6 +176,26 @@ def _with_elements(model: Model) -> Model:
     return structs.replace(
         model, graph=structs.replace(model.graph, nodes=(structs.replace(node, attributes=attributes),))
     )
+
+
+def _with_constants(model: Model, signature: Signature, edition: str) -> Model:
+    """Ordinary elements in place of the zeros of constants that no rule reads, such as the weights of a cell: with
+    zeros, nothing would depend on the inputs.
+    """
+    read = inputs_with_values(signature) | {value.name for value in signature.values}
+    fixed = {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in read}
+    specs = {
+        tensor.name: (tensor.dims, ELEMENTS[tensor.element or ""])
+        for tensor in model.graph.initializers
+        if tensor.name not in fixed
+    }
+    drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
+    constants = tuple(
+        _constant(tensor.name, drawn[tensor.name]) if tensor.name in drawn else tensor
+        for tensor in model.graph.initializers
+    )
+    filled = _with(model, model.graph.inputs, constants)
+    return filled if specs and conforms(filled, edition) else model
 
 
 def _with(model: Model, inputs: tuple[ValueInfo, ...], constants: tuple[Tensor, ...]) -> Model:
