@@ -44,7 +44,7 @@ from sonnx.suite.archive import (
 )
 from sonnx.suite.expected import Expected, Tolerances
 from sonnx.suite.options import MakeOptions
-from sonnx.suite.sized_values import behind_slice, sized_classes
+from sonnx.suite.sized_values import behind_slice, sized_classes, with_long_attributes
 from sonnx.suite.structures import Structure, Structures, structures
 
 FIRST, FURTHER, MEETINGS = 48, 24, 48
@@ -135,6 +135,7 @@ def _forms(structure: Structure, edition: str) -> Iterator[Model]:
             yield behind
         return
     kept = constant_inputs(structure.call.signature)
+    yield from (longer for longer in with_long_attributes(model) if conforms(longer, edition))
     movable = [initializer for initializer in model.graph.initializers if initializer.name not in kept]
     for promoted in ((movable, movable[:1]) if len(movable) > 1 else (movable,)) if movable else ():
         as_inputs = tuple(ValueInfo(tensor.name, Type("tensor", tensor.element, tensor.dims)) for tensor in promoted)
