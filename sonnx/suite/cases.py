@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from math import prod
@@ -17,6 +18,7 @@ from sonnx.checker.report import NotConforming
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import ModelRunner
+from sonnx.executor.result_boundaries import OVERFLOW, UNDERFLOW, SearchedCall, boundary_cases
 from sonnx.model.ir import Model, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
 from sonnx.numerics.constant_data import decode
@@ -24,6 +26,7 @@ from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec, format_of
 from sonnx.numerics.packing import packed
 from sonnx.numerics.value_classes import ClassCase, Fill, cases, meetings
+from sonnx.operators import stated_operator
 from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import OperatorDefinition, Tag
 from sonnx.profile.signature import Signature
@@ -52,6 +55,8 @@ FIRST, FURTHER, MEETINGS = 48, 24, 48
 the rest of their list, and those in which the special values of two inputs meet."""
 BOUNDARIES = 48
 """Of these those next to where a conversion rounds, beside neutral inputs."""
+RESULT_BOUNDARIES = 12
+"""Data sets of a function next to where its result overflows or underflows."""
 SETS = 5
 """Data sets of any other call: ordinary inputs, the first value class, and of each call other ones."""
 SLICED = (7, 17, 33)
@@ -278,6 +283,8 @@ def _data(
         chosen_classes = [*sized_classes(structure.sized, specs, exact=tolerances.exact >= {*tolerances.names})]
     else:
         chosen_classes = [*_value_classes(specs, is_standing, number, _broadcasts(model)), *_classes_of_numbers(own)]
+        if is_standing and len(tolerances.exact) < len(tolerances.names):
+            chosen_classes += _result_boundaries(model, runner, specs)
     for chosen in chosen_classes:
         inputs = chosen.drawn(specs, SEED)
         try:
@@ -286,6 +293,25 @@ def _data(
             excluded[call_text(structure.call), str(error)] += 1
             continue
         yield chosen, inputs, [*exact.values()], tolerances.ends(inputs, exact)
+
+
+def _result_boundaries(model: Model, runner: ModelRunner, specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
+    """Inputs of a function of one tensor next to where its result overflows, or becomes subnormal or 0."""
+    [node] = model.graph.nodes
+    facts = stated_operator(node.operator, node.domain)
+    if len(specs) != 1 or facts is None or not facts.elementwise or model.graph.initializers:
+        return []
+    [(shape, _)] = specs.values()
+    name = model.graph.outputs[0].name
+
+    def results(inputs: Mapping[str, Array]) -> Array | None:
+        with suppress(Stop):
+            return runner.run(inputs).values[name]
+        return None
+
+    searched = SearchedCall(specs, results, prod(shape), shape, is_elementwise=True)
+    of_sorts = [case for case in boundary_cases(searched, SEED) if case.name.startswith((UNDERFLOW, OVERFLOW))]
+    return of_sorts[:RESULT_BOUNDARIES]
 
 
 def _value_classes(specs: Mapping[str, TensorSpec], is_standing: bool, number: int, broadcast: bool) -> list[ClassCase]:
