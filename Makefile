@@ -46,12 +46,14 @@ deep:
 # The lists of which `make test` takes a part and that nothing else takes whole; five minutes on two cores.
 WHOLE_OPERATORS := $(patsubst %,operators/test_%.py, cells convtranspose definitions elementwise empty_tensors every_type \
   formulas kernels resize)
-WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, networks random_models recorded_bounds transfers)
+WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, around caps maxima networks random_models recorded_bounds transfers)
 WHOLE_PROVER := $(patsubst %,prover/test_%.py, operator_translation prove_model smt_interpretation terms theorems written_conditions)
 WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) evidence/test_qualify.py profile/test_cases.py \
   numerics/test_rounding.py suite/test_bounded.py executor/test_run_hostile.py executor/test_peer_refusals.py \
-  checker/test_node_verdicts.py equivalence/test_fixed_models.py \
-  equivalence/test_attributes.py
+  checker/test_node_verdicts.py checker/test_cost.py equivalence/test_fixed_models.py \
+  equivalence/test_attributes.py equivalence/test_elementwise.py package/test_public_functions.py rewriter/test_gate.py \
+  base/test_printable.py rewriter/test_prediction.py properties/test_chain_layers.py supervise/test_service.py \
+  cli/test_file_names.py cli/test_names_of_other_encodings.py checker/test_onnx_refusals.py
 whole: $(VENV)/installed
 	SONNX_DEEP=1 $(BIN)/pytest --numprocesses auto --dist load $(WHOLE:%=tests/%)
 

@@ -75,7 +75,7 @@ class Seed(Struct):
         answers: the valid ones by answer.
         invalid: those of which a model has no value.
         wrong: one line for each answer that the judge refutes.
-        differing, shown: as in `Tally`.
+        differing, shown, far, far_shown: as in `Tally`.
     """
 
     code: str
@@ -86,6 +86,8 @@ class Seed(Struct):
     wrong: list[str] = []
     differing: int = 0
     shown: int = 0
+    far: int = 0
+    far_shown: int = 0
 
 
 @dataclass
@@ -99,6 +101,8 @@ class Tally:
         wrong: the answers that the judge refutes.
         differing: the pairs whose exact values differ, as the judge or the answer shows, and that are not called equal.
         shown: those of them that are answered by an input.
+        far: those of them whose values are apart by more than 1 % of the largest in double precision, or in shape.
+        far_shown: those of these that are answered by an input.
     """
 
     seen: set[bytes] = field(default_factory=set)
@@ -107,6 +111,8 @@ class Tally:
     wrong: int = 0
     differing: int = 0
     shown: int = 0
+    far: int = 0
+    far_shown: int = 0
 
     def add(self, seed: Seed) -> None:
         """Count what was seen of one seed."""
@@ -116,6 +122,8 @@ class Tally:
         self.wrong += len(seed.wrong)
         self.differing += seed.differing
         self.shown += seed.shown
+        self.far += seed.far
+        self.far_shown += seed.far_shown
 
     @property
     def valid(self) -> int:
@@ -125,7 +133,8 @@ class Tally:
     def __str__(self) -> str:
         return (
             f"{self.valid} distinct valid mutants, {self.invalid} without value: {dict(self.answers)}; "
-            f"{self.wrong} wrong; {self.shown} of {self.differing} that differ in exact values are shown different"
+            f"{self.wrong} wrong; {self.shown} of {self.differing} that differ in exact values are shown different, "
+            f"{self.far_shown} of {self.far} that differ by more than {CLEAR:.0%}"
         )
 
 
@@ -200,8 +209,10 @@ def _judge(seen: set[bytes], counted: Seed, pair: Pair, runs: int) -> None:
     if not found.proved and (judge.bits or found.answer is Answer.DIFFERENT):
         counted.differing += 1
         counted.shown += found.answer is Answer.DIFFERENT
+        counted.far += judge.distance > CLEAR
+        counted.far_shown += judge.distance > CLEAR and found.answer is Answer.DIFFERENT
         if found.answer is not Answer.DIFFERENT:
-            print(f"not shown: {place}: {found.bits}", flush=True)
+            print(f"not shown: {place}, apart by {judge.distance:.2g}: {found.bits}", flush=True)
 
 
 # ------------------------------------------------------------------ one node

@@ -23,6 +23,9 @@ LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 DENSENET = str(LIGHT / "light_densenet121.onnx")
 TWO_NODES = str(REPOSITORY / "examples/conforming.onnx")
 DENSENET_CHECKED = "`check` densenet121, seconds"
+CHECKED_BY_ONNX = "`onnx.checker` with full_check, densenet121, seconds"
+PEER = ("-c", "import sys, onnx; onnx.checker.check_model(sys.argv[1], full_check=True)")
+"""The arguments of Python for a check by the onnx package."""
 ROUNDS = 3
 SMALL_MODELS = 5000
 
@@ -36,6 +39,8 @@ class Goal(NamedTuple):
     """None for a command that only others are compared with."""
     beside: str = ""
     """The command whose time divides this one's."""
+    program: Sequence[str] = ("-m", "sonnx")
+    """The arguments of Python before the words."""
     rounds: int = ROUNDS
 
 
@@ -49,6 +54,8 @@ def goals(folder: Path) -> list[Goal]:
     formats = {"json": 1.3, "sarif": 1.5, "html": 2.0}
     return [
         Goal(DENSENET_CHECKED, ["check", DENSENET]),
+        Goal(CHECKED_BY_ONNX, [DENSENET], program=PEER),
+        Goal("`check` densenet121 / `onnx.checker`", ["check", DENSENET], 0.75, CHECKED_BY_ONNX),
         *(
             Goal(f"`--format {form}` / text", ["check", DENSENET, "--format", form], goal, DENSENET_CHECKED)
             for form, goal in formats.items()
@@ -61,10 +68,10 @@ def goals(folder: Path) -> list[Goal]:
     ]  # fmt: skip
 
 
-def seconds(words: Sequence[str]) -> float:
+def seconds(words: Sequence[str], program: Sequence[str] = ("-m", "sonnx")) -> float:
     """Seconds of processor time of a command and its processes."""
     quiet = [(os.POSIX_SPAWN_OPEN, place, os.devnull, os.O_WRONLY, 0) for place in (1, 2)]
-    order = [sys.executable, "-m", "sonnx", *words]
+    order = [sys.executable, *program, *words]
     child = os.posix_spawn(sys.executable, order, ENVIRONMENT, file_actions=quiet)
     used = os.wait4(child, 0)[2]
     return used.ru_utime + used.ru_stime
@@ -77,7 +84,7 @@ def measured(listed: Sequence[Goal], clear: Callable[[], None]) -> dict[str, lis
         for each in listed:
             if number < each.rounds:
                 clear()
-                taken[each.what].append(seconds(each.words))
+                taken[each.what].append(seconds(each.words, each.program))
     return taken
 
 

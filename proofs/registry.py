@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 
+from sonnx.profile.catalogue import operators
+from sonnx.profile.profile_data import of_profile
 from sonnx.proofs import (
     accuracy,
     accuracy_refuted,
@@ -89,6 +92,13 @@ def theorems() -> tuple[Theorem, ...]:
 def stated() -> tuple[Theorem, ...]:
     """Those that are not derived from the data of operators, in the order of identifiers; they are made much faster."""
     return _in_order(each for module in MODULES if module is not derived.theorems for each in module())
+
+
+@of_profile
+def about_operators(names: frozenset[str]) -> tuple[Theorem, ...]:
+    """Those stated, and those derived from the data of these operators, in the order of identifiers."""
+    derived_ones = (derived.about(described) for described in operators() if described.name in names)
+    return _in_order((*stated(), *chain.from_iterable(derived_ones)))
 
 
 def among(names: Sequence[str]) -> tuple[Theorem, ...]:

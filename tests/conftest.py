@@ -66,6 +66,13 @@ def without_dry_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr("sonnx.cli.commands.check.announced_forecast", lambda reports, file: None)
 
 
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of a run share."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Iterator[Path]:
     """A copy of the profile's data, which is in use."""

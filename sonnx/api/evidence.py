@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from sonnx.base.options import keyword_arguments
-from sonnx.evidence import qualification_kit
 from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.pack import MANIFEST, EvidencePack, pack
 from sonnx.evidence.pack_verification import PackVerification, verification
 from sonnx.evidence.signature import signature_fault
-from sonnx.evidence.verification import CommandLine
 from sonnx.model.sources import Source, path_or_bytes
+
+if TYPE_CHECKING:
+    from sonnx.evidence import qualification_kit
+    from sonnx.evidence.verification import CommandLine
 
 
 @keyword_arguments(AuditOptions)
@@ -61,6 +64,8 @@ def qualify(folder: Path, run: CommandLine, parser: ArgumentParser) -> qualifica
     Raises:
         UsageError: the folder exists.
     """
+    from sonnx.evidence import qualification_kit  # a pack needs none of it
+
     qualification_kit.require_new(folder)
     kit = qualification_kit.make(run, parser)
     qualification_kit.write(folder, kit)

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from sonnx.base.errors import UsageError
 from sonnx.base.files import make_folder, staged
 from sonnx.base.options import keyword_arguments
-from sonnx.checker.edition_difference import compare_editions
 from sonnx.checker.options import ExplainOptions, ModelOptions, ProfileOptions
-from sonnx.checker.request import CheckRequest
-from sonnx.report.edition_difference import EditionDifferenceReport
 
 if TYPE_CHECKING:
+    from sonnx.report.edition_difference import EditionDifferenceReport
     from sonnx.report.explain import Explanation
     from sonnx.report.rules import RuleList
 
@@ -59,6 +57,10 @@ def diff_edition(before: str, after: str, models: Sequence[str], options: ModelO
     Raises:
         UsageError: an unknown edition.
     """
+    from sonnx.checker.edition_difference import compare_editions
+    from sonnx.checker.request import CheckRequest
+    from sonnx.report.edition_difference import EditionDifferenceReport
+
     request = CheckRequest(bind=options.bind, input_shapes=options.input_shapes, limits=options.limits)
     return EditionDifferenceReport.of(compare_editions(before, after, models, request))
 

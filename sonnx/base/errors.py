@@ -50,6 +50,10 @@ class Unfinished(Stop):
     exit_code = 3
 
 
+class LackOfMemory(Unfinished):
+    """The values do not fit into memory, as it is now."""
+
+
 class NotExecutable(Stop):
     """The executor does not support a part of the model, or a constant of the model has no values."""
 

@@ -1,37 +1,51 @@
 """The search for an input on which two models differ beyond rounding.
 
-Both models run exactly on generated inputs.  Where values differ, both are enclosed at this point by `bound`: disjoint
-enclosures of the ideal values show that the functions differ over the reals.  Where one model was folded, the ideal
-values must be further apart than what the roundings of all operators of both models may change.  Where one model has
-no enclosure (an infinity, NaN), its exact value must be out of the reach of any implementation of the other one.
+Both models run exactly on generated inputs (`search_inputs.py`).  Where values differ, both are enclosed at this point
+by `bound`: disjoint enclosures of the ideal values show that the functions differ over the reals.  Where one model was
+folded, the ideal values must be further apart than what the roundings of all operators of both models may change.
+Where one model has no enclosure (an infinity, NaN), its exact value must be out of the reach of any implementation of
+the other one.  An operator without enclosures, or without a definition in the executor, leaves the evidence of runs
+(`differing_runs.py`).
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from math import isfinite, nan, prod
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sonnx.base.errors import Stop
+from sonnx.base.errors import Stop, UsageError
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_arrays
-from sonnx.equivalence.result import DifferingInput
+from sonnx.equivalence.differing_runs import (
+    RUN_ERRORS,
+    ReferenceRuns,
+    Runs,
+    clear_difference,
+    exact_runs,
+)
+from sonnx.equivalence.expansion import nested_nodes
+from sonnx.equivalence.result import DifferingInput, Evidence
+from sonnx.equivalence.search_inputs import Inputs, SearchInput, search_inputs
 from sonnx.equivalence.shrinking import RevealingInput, non_zero, program, shrunk
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import ModelRunner
 from sonnx.executor.model_inputs import required_inputs
-from sonnx.executor.probes import KINDS, probe
+from sonnx.executor.runtimes import Failure
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import canonical_domain, stored_tensors
 from sonnx.numerics.application import NoValue
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import NAMES, TEXT, Array
+from sonnx.operators import is_executable
 
 MARGIN = 2.0**-20
 """Relative distance of two enclosures below which they are not called apart: the trust in float64 functions."""
@@ -39,6 +53,11 @@ MARGIN = 2.0**-20
 
 NO_VALUE = "has no value for the generated input"
 """What `bits` says of the one model that has no value where the other one has."""
+
+MAX_REFERENCE = 1 << 18
+"""Elements of inputs and constants up to which the evaluator of the onnx package runs models."""
+
+Shape: TypeAlias = tuple[int, ...] | None
 
 BOUNDS = ("input", "min", "max")
 """The inputs of Clip."""
@@ -52,14 +71,45 @@ class Searched(Struct, frozen=True):
     witness: DifferingInput | None
     runs: int
     bits: str
-    inputs: Mapping[str, Array] = {}
+    inputs: Inputs = {}
+
+
+class Origin(NamedTuple):
+    """Which generated set of inputs a witness comes from."""
+
+    number: int
+    kind: str
+    seed: int
+
+    def differing(
+        self, output: str, at: tuple[int, ...], exact: tuple[float, float], apart: float,
+        evidence: Evidence = Evidence.ENCLOSURES, title: str = "",
+    ) -> DifferingInput:  # fmt: skip
+        """The witness for an element of an output."""
+        first, second = (value if isfinite(value) else None for value in exact)
+        return DifferingInput(
+            *self, output, at, first, second, exact=exact, apart=apart, evidence=evidence, implementation=title
+        )
 
 
 class Search(Struct, frozen=True):
     """Two models on inputs of numeric shapes; `inputs` and `outputs` name those of the second by those of the first.
 
-    `folded`: the models have other operators, so that constants may have been rounded in one of them.  `files`: what
-    the result calls the models.
+    Attributes:
+        first: the first model.
+        second: the second model.
+        folders: where the files of both stand.
+        edition: whose texts define the operators.
+        inputs: the inputs of the second model, by those of the first one.
+        outputs: its outputs, likewise.
+        hypotheses: of the enclosures.
+        folded: the models have other operators, so that constants may have been rounded in one of them.
+        files: what the result calls the models.
+        shapes: the shapes of the outputs of both models that follow from the shapes of the inputs alone, by the names
+            of the first one; None where they do not.
+        rounds: a value that is computed in floating point is an operand of a node, so that a decision may depend on its
+            rounding.
+        is_random: a node may be random.
     """
 
     first: Model
@@ -71,54 +121,142 @@ class Search(Struct, frozen=True):
     hypotheses: str
     folded: bool
     files: tuple[str, str]
+    shapes: Mapping[str, tuple[Shape, Shape]]
+    rounds: bool
+    is_random: bool
+
+    def has_other_shapes(self, output: str) -> bool:
+        """Whether the shapes of an output differ for all values of the inputs."""
+        first, second = self.shapes.get(output, (None, None))
+        return first is not None and second is not None and first != second
 
     def found(self, runs: int, seed: int) -> Searched:
         """Run both models on so many generated sets of inputs, until one shows a difference."""
-        bits, done = "", 0
         needed = required_inputs(self.first)
         try:
             runners = [
                 ModelRunner(model, folder / "model" if folder else None, self.edition, unchecked=True)
                 for model, folder in zip((self.first, self.second), self.folders, strict=True)
             ]
-            for number in range(runs):
-                inputs = probe(needed, seed, number)
-                first = _values(runners[0], inputs)
-                second = _values(runners[1], {self.inputs[name]: array for name, array in inputs.items()})
-                if first is None or second is None:
-                    if (first is None) != (second is None):
-                        which = "first" if first is None else "second"
-                        bits = bits or f"the {which} model {NO_VALUE} {number}"
-                    continue
-                done += 1
-                differing = dict(self._differing(first, second))
-                if differing:
-                    bits = bits or next(iter(differing.values()))
-                    witness = self._witness(inputs, first, second, [*differing], number, seed)
-                    if witness is not None:
-                        shown = self._simplest(RevealingInput(inputs, witness), runners)
-                        return Searched(shown.witness, done, bits, shown.inputs)
-        except (Stop, NoValue, MemoryError, ValueError, TypeError, LookupError, ArithmeticError) as error:
-            return Searched(None, done, bits or f"not run: {error}")
-        return Searched(None, done, bits)
+            every = [*search_inputs((self.first, self.second), needed, runs, seed)]
+            searched, open_sets = self._by_enclosures(runners, every, seed)
+        except RUN_ERRORS as error:
+            return Searched(None, 0, f"not run: {error}")
+        if searched.witness is not None:
+            return searched
+        if not searched.runs and not all(map(is_executable, nodes_of(self.first, self.second))):
+            return self._by_reference(every, seed) or searched
+        try:
+            return (self._by_exact_runs(runners, open_sets, seed) if open_sets else None) or searched
+        except RUN_ERRORS:
+            return searched
+
+    def _by_enclosures(
+        self, runners: Sequence[ModelRunner], every: Sequence[SearchInput], seed: int
+    ) -> tuple[Searched, Sequence[SearchInput]]:
+        """What exact runs and enclosures of the ideal values show, and the sets of inputs on which exact values differ
+        that have no enclosure.
+        """
+        bits, done, unenclosed = "", 0, list[SearchInput]()
+        for drawn in every:
+            inputs = drawn.inputs
+            first = _values(runners[0], inputs)
+            second = _values(runners[1], {self.inputs[name]: array for name, array in inputs.items()})
+            if first is None or second is None:
+                if (first is None) != (second is None):
+                    which = "first" if first is None else "second"
+                    bits = bits or f"the {which} model {NO_VALUE} {drawn.number}"
+                continue
+            done += 1
+            differing = dict(self._differing(first, second))
+            if not differing:
+                continue
+            bits = bits or next(iter(differing.values()))
+            origin = Origin(drawn.number, drawn.kind, seed)
+            witness, is_enclosed = self._witness(inputs, first, second, [*differing], origin)
+            if witness is not None:
+                shown = self._simplest(RevealingInput(inputs, witness), runners)
+                return Searched(shown.witness, done, bits, shown.inputs), ()
+            if not is_enclosed or not self.rounds:
+                unenclosed.append(drawn)
+        return Searched(None, done, bits), unenclosed
+
+    def _by_exact_runs(
+        self, runners: Sequence[ModelRunner], open_sets: Sequence[SearchInput], seed: int
+    ) -> Searched | None:
+        """What exact values and those in double precision show where there is no enclosure."""
+        runs = exact_runs(runners, self.folders, self.inputs)
+        return self._by_runs(runs, open_sets, seed, Evidence.EXACT, "")
+
+    def _by_reference(self, every: Sequence[SearchInput], seed: int) -> Searched | None:
+        """What runs of the evaluator of the onnx package show where the executor lacks an operator."""
+        size = sum(prod(tensor.dims) for model in (self.first, self.second) for tensor in stored_tensors(model))
+        if size + sum(array.size for array in every[0].inputs.values()) > MAX_REFERENCE or self.is_random:
+            return None
+        models, outputs = (self.first, self.second), ([*self.outputs], [*self.outputs.values()])
+        try:
+            with ReferenceRuns(models, self.folders, outputs, self.inputs) as reference:
+                return self._by_runs(reference.runs, every, seed, Evidence.REFERENCE, reference.title)
+        except (UsageError, Failure):
+            return None
+
+    def _by_runs(
+        self, runs: Runs, every: Sequence[SearchInput], seed: int, evidence: Evidence, title: str
+    ) -> Searched | None:
+        """A difference that runs show clearly.  Where a value may jump after it was rounded, only inputs without ties
+        count, and the input is not made simpler.
+        """
+        done = 0
+
+        def judge(inputs: Inputs, origin: Origin) -> DifferingInput | None:
+            nonlocal done
+            values = runs.values(inputs)
+            if values[0] is None or values[1] is None or not _are_finite(inputs):
+                return None
+            done += 1
+            clear = clear_difference(runs, inputs, (values[0], values[1]), self.outputs)
+            if clear is None:
+                return None
+            numbers = tuple([nan if isinstance(value, str | None) else float(value) for value in clear.values])
+            return origin.differing(clear.output, clear.at, (numbers[0], numbers[1]), 0.0, evidence, title)
+
+        for drawn in every:
+            origin = Origin(drawn.number, drawn.kind, seed)
+            witness = judge(drawn.inputs, origin) if drawn.is_generic or not self.rounds else None
+            if witness is not None:
+                shown, ran = RevealingInput(drawn.inputs, witness), done
+                if not self.rounds:
+                    shown = shrunk(shown, partial(judge, origin=origin), self._size(drawn.inputs))
+                shown = self._with_program(shown)
+                return Searched(shown.witness, ran, f"{witness.output} differs", shown.inputs)
+        return None
+
+    def _size(self, inputs: Inputs) -> int:
+        """The elements of inputs and constants that a run of both models reads."""
+        constants = sum(prod(tensor.dims) for model in (self.first, self.second) for tensor in stored_tensors(model))
+        return constants + sum(array.size for array in inputs.values())
+
+    def _with_program(self, shown: RevealingInput) -> RevealingInput:
+        inputs, witness = shown
+        outputs = witness.output, self.outputs[witness.output]
+        is_exact = witness.evidence is not Evidence.REFERENCE
+        lines = program(self.files, inputs, self.inputs, outputs, witness.at, is_exact=is_exact)
+        return RevealingInput(inputs, replace(witness, non_zero=non_zero(inputs), program=lines))
 
     def _simplest(self, shown: RevealingInput, runners: Sequence[ModelRunner]) -> RevealingInput:
         """The simplest input found that shows a difference, with a program that shows it."""
-        origin = shown.witness
+        witness = shown.witness
+        origin = Origin(witness.number, witness.kind, witness.seed)
 
-        def judge(inputs: Mapping[str, Array]) -> DifferingInput | None:
+        def judge(inputs: Inputs) -> DifferingInput | None:
             first = _values(runners[0], inputs)
             second = _values(runners[1], {self.inputs[name]: array for name, array in inputs.items()})
             if first is None or second is None:
                 return None
             names = [name for name, _ in self._differing(first, second)]
-            return self._witness(inputs, first, second, names, origin.number, origin.seed) if names else None
+            return self._witness(inputs, first, second, names, origin)[0] if names else None
 
-        constants = sum(prod(tensor.dims) for model in (self.first, self.second) for tensor in stored_tensors(model))
-        size = constants + sum(array.size for array in shown.inputs.values())
-        inputs, witness = shrunk(shown, judge, size)
-        lines = program(self.files, inputs, self.inputs, (witness.output, self.outputs[witness.output]), witness.at)
-        return RevealingInput(inputs, replace(witness, non_zero=non_zero(inputs), program=lines))
+        return self._with_program(shrunk(shown, judge, self._size(shown.inputs)))
 
     def _differing(self, first: Mapping[str, Array], second: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
         """The outputs of the first model that differ from those of the second one in type, shape or bits, and how."""
@@ -135,46 +273,42 @@ class Search(Struct, frozen=True):
                 yield name, f"{name} {difference.place}: {difference.wanted} and {difference.found}"
 
     def _witness(
-        self,
-        inputs: Mapping[str, Array],
-        first: Mapping[str, Array],
-        second: Mapping[str, Array],
-        names: list[str],
-        number: int,
-        seed: int,
-    ) -> DifferingInput | None:
-        """The element that shows at these inputs that the models differ beyond rounding; None where none does.
+        self, inputs: Inputs, first: Inputs, second: Inputs, names: Sequence[str], origin: Origin
+    ) -> tuple[DifferingInput | None, bool]:
+        """The element that shows at these inputs that the models differ beyond rounding, None where none does; and
+        whether all outputs that differ have enclosures.
 
         Args:
             inputs: by the names of the first model.
             first: the outputs of the first model.
             second: those of the second one.
             names: the outputs that differ.
-            number: of the set of inputs.
-            seed: of the sets of inputs.
+            origin: the set of inputs.
         """
-        kind = KINDS[number % len(KINDS)]
-        if not all(
-            np.isfinite(array.astype(np.float64)).all() for array in inputs.values() if array.dtype.kind in "fV"
-        ):
-            return None
+        if not _are_finite(inputs):
+            return None, True
+        for name in names:
+            if self.has_other_shapes(name) and first[name].shape != second[self.outputs[name]].shape:
+                return origin.differing(name, (), (nan, nan), 0.0, Evidence.SHAPES), True
         ideals = self._ideal(self.first, self.folders[0], inputs)
         their_inputs = {self.inputs[name]: array for name, array in inputs.items()}
         their_ideals = self._ideal(self.second, self.folders[1], their_inputs)
+        is_enclosed = True
         for name in names:
             value, their_value = first[name], second[self.outputs[name]]
             ideal, their_ideal = ideals.get(name), their_ideals.get(self.outputs[name])
+            is_enclosed &= all(each is not None and not each.unbounded for each in (ideal, their_ideal))
             if value.shape != their_value.shape:
                 if ideal is not None and their_ideal is not None and ideal.low.shape != their_ideal.low.shape:
-                    return _differing(number, kind, seed, name, (), (nan, nan), 0.0)
+                    return origin.differing(name, (), (nan, nan), 0.0), True
                 continue
             if value.dtype == TEXT:
                 continue
             at, apart = self._apart(ideal, their_ideal, value, their_value)
             if at is not None:
                 exact = float(value[at]), float(their_value[at])
-                return _differing(number, kind, seed, name, at, exact, min(apart, sys.float_info.max))
-        return None
+                return origin.differing(name, at, exact, min(apart, sys.float_info.max)), True
+        return None, is_enclosed
 
     def _apart(
         self, ideal: Value | None, their_ideal: Value | None, value: Array, their_value: Array
@@ -217,11 +351,17 @@ class Search(Struct, frozen=True):
             return {}
 
 
-def _differing(
-    number: int, kind: str, seed: int, output: str, at: tuple[int, ...], exact: tuple[float, float], apart: float
-) -> DifferingInput:
-    first, second = (value if isfinite(value) else None for value in exact)
-    return DifferingInput(number, kind, seed, output, at, first, second, exact=exact, apart=apart)
+def _are_finite(inputs: Inputs) -> bool:
+    """Whether all floating-point numbers are finite."""
+    return all(np.isfinite(array.astype(np.float64)).all() for array in inputs.values() if array.dtype.kind in "fV")
+
+
+def nodes_of(*models: Model) -> Iterator[Node]:
+    """The nodes of the main graphs of models, and those inside of them."""
+    for model in models:
+        for node in model.graph.nodes:
+            yield node
+            yield from nested_nodes(node)
 
 
 def _with_extrema(model: Model) -> Model:

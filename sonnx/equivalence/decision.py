@@ -16,7 +16,7 @@ from sonnx.checker.conditions import Conditions
 from sonnx.checker.report import Finding
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.equivalence.axioms import axioms
-from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched
+from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched, Shape
 from sonnx.equivalence.expansion import may_be_random, nested_nodes
 from sonnx.equivalence.fused import has_meaning
 from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
@@ -48,6 +48,9 @@ first one, unless the second one shows a difference, or a value that only one mo
 
 MATCHED = frozenset({Answer.IDENTICAL, Answer.ROUNDING, Answer.NARROWED})
 """The answers that relate two outputs for every input."""
+
+LEAVES = frozenset({"input", "constant", "moved", "narrowed"})
+"""What terms are that compute nothing."""
 
 Terms: TypeAlias = tuple[Mapping[str, Term], Mapping[str, Term]]
 """The terms of the outputs of a model and of all its values, by name."""
@@ -343,7 +346,9 @@ class _Task(Struct, frozen=True):
             search = Search(
                 first.model, second.model, (first.folder, second.folder), self.edition, self.pairing.inputs,
                 self.pairing.outputs, options.hypotheses, _operators(first.model) != _operators(second.model),
-                (first.file.name, second.file.name),
+                (first.file.name, second.file.name), dict(_shapes(matched, self.pairing.outputs)),
+                any(map(_rounds_before_the_last_node, (first.model, second.model), matched.values)),
+                not (_is_function(first.model) and _is_function(second.model)),
             )  # fmt: skip
             searched = search.found(options.runs, options.seed)
         result = self.result(first, second, matched, shapes, searched)
@@ -428,6 +433,21 @@ def _answer(walk: Walk, first: Term | None, second: Term | None) -> Answer:
     if first is second:
         return Answer.IDENTICAL
     return Answer.ROUNDING if walk.equal_up_to_rounding(first, second) else Answer.UNDECIDED
+
+
+def _shapes(matched: _Matched, outputs: Mapping[str, str]) -> Iterator[tuple[str, tuple[Shape, Shape]]]:
+    """The shapes of each output in both models that are known for all values of the inputs."""
+    for name, partner in outputs.items():
+        first, second = matched.values[0].get(name), matched.values[1].get(partner)
+        yield name, (None if first is None else first.shape, None if second is None else second.shape)
+
+
+def _rounds_before_the_last_node(model: Model, values: Mapping[str, Term]) -> bool:
+    """Whether a node reads what another one computes in floating point, so that a decision may depend on a rounding."""
+    computed = {name for node in model.graph.nodes for name in node.outputs}
+    read = {name for node in model.graph.nodes for name in node.inputs} & computed
+    terms = [values.get(name) for name in read]
+    return any(term is None or (term.operator not in LEAVES and not term.is_discrete) for term in terms)
 
 
 def _weakest(answers: Sequence[Answer]) -> Answer:

@@ -182,6 +182,20 @@ class GeneratedInput(Struct, frozen=True):
     """Lines of Python that print the element in both models."""
 
 
+class Evidence(StrEnum):
+    """What shows that models differ at an input."""
+
+    ENCLOSURES = "enclosures of the ideal values"
+    """The enclosures of the ideal values are apart, further than the roundings of a fold explain."""
+    SHAPES = "shapes"
+    """The shapes of an output differ, whatever the elements of the inputs are."""
+    EXACT = "exact values in both precisions"
+    """The exact values are apart by more than 1 % of the largest, and so they are when both models compute in double
+    precision; an operator has no enclosure of its ideal values."""
+    REFERENCE = "runs of an implementation"
+    """The same of the values that the evaluator of the onnx package gives; the executor lacks an operator."""
+
+
 class DifferingInput(GeneratedInput, frozen=True, kw_only=True):
     """An input on which the models differ beyond rounding."""
 
@@ -189,7 +203,11 @@ class DifferingInput(GeneratedInput, frozen=True, kw_only=True):
     """Its exact values in both models; NaN where the shapes differ."""
     apart: float
     """At least the distance of the ideal values there; 0 where the value of one model is out of the reach of any
-    implementation of the other one."""
+    implementation of the other one, and where there are no enclosures."""
+    evidence: Evidence = Evidence.ENCLOSURES
+    """What shows it."""
+    implementation: str = ""
+    """The implementation that ran, with its version, where the executor did not."""
 
 
 class Equivalence(Struct, frozen=True):

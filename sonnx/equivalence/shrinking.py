@@ -136,7 +136,13 @@ def non_zero(inputs: Inputs) -> int:
 
 
 def program(
-    files: tuple[str, str], inputs: Inputs, names: Mapping[str, str], outputs: tuple[str, str], at: tuple[int, ...]
+    files: tuple[str, str],
+    inputs: Inputs,
+    names: Mapping[str, str],
+    outputs: tuple[str, str],
+    at: tuple[int, ...],
+    *,
+    is_exact: bool = True,
 ) -> tuple[str, ...]:
     """Three lines of Python that print the element at which both models differ.
 
@@ -146,17 +152,23 @@ def program(
         names: the name in the second model of each input.
         outputs: the output that differs, in both models.
         at: the element; () for the shape.
+        is_exact: exact values show the difference, not those of the evaluator of the onnx package.
     """
     shown = f"[{', '.join(map(str, at))}]" if at else ""
     arrays = ", ".join(f"{name!r}: {_array(name, array)}" for name, array in inputs.items())
     theirs = "x" if all(name == partner for name, partner in names.items()) else (
         "{" + ", ".join(f"{partner!r}: x[{name!r}]" for name, partner in names.items() if name in inputs) + "}"
     )  # fmt: skip
+    shown = shown or ".shape"
+    call = "sonnx.run({file!r}, {given}, unchecked=True)[{output!r}]{shown}" if is_exact else (
+        "onnx.reference.ReferenceEvaluator({file!r}).run([{output!r}], {given})[0]{shown}"
+    )  # fmt: skip
     calls = [
-        f"sonnx.run({file!r}, {given}, unchecked=True)[{output!r}]{shown}"
+        call.format(file=file, given=given, output=output, shown=shown)
         for file, given, output in zip(files, ("x", theirs), outputs, strict=True)
     ]
-    return "import numpy as np, sonnx", f"x = {{{arrays}}}", f"print({', '.join(calls)})"
+    package = "sonnx" if is_exact else "onnx.reference"
+    return f"import numpy as np, {package}", f"x = {{{arrays}}}", f"print({', '.join(calls)})"
 
 
 def _array(name: str, array: Array) -> str:

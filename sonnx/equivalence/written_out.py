@@ -273,7 +273,7 @@ class _Call:
             "positions": tuple(range(shape[1])),
             "groups": (shape[0], groups, prod(shape[1:]) // groups),
         }
-        return np.array(lists[what], np.int64)
+        return np.array(lists[what], np.int64) if max(lists[what], default=0) < 2**63 else None
 
     def _constant(self, label: str, array: Array) -> str:
         """The name of a constant."""

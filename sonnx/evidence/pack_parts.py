@@ -5,9 +5,11 @@ No solver runs: the status of a theorem comes from the record of the tool, and o
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +20,12 @@ from sonnx.base.decoding import decoding
 from sonnx.base.errors import UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import json_value, sha256, whole_bytes
-from sonnx.evidence.traceability import of_operator
+from sonnx.base.resources import own_hash
+from sonnx.evidence.traceability import of_operator, operator_in_identifier
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule
+from sonnx.profile.profile_data import INSTALLED, in_use
+from sonnx.profile.stored_tables import store_values, stored_values
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
 from sonnx.prover.certificates import FORMAT, MANIFEST, as_text
@@ -29,7 +34,7 @@ from sonnx.prover.queries import Question, questions_of
 from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import KINDS
 from sonnx.prover.signature_family import FAMILY_KEYS, families
-from sonnx.prover.solvers import script
+from sonnx.prover.solvers import installed, script
 from sonnx.prover.theorem import Theorem
 from sonnx.report.fix_record import ReadRecord
 
@@ -108,9 +113,10 @@ def relied_on(
     """The theorems derived from the operators in the versions used, those about the rules, and those named."""
     wanted = {rule.slug for rule in rules}
     labels = set(_labels(used, edition))
+    derived_from = {operator_in_identifier(identifier) for identifier in named} | {name for name, _ in used}
     return [
         theorem
-        for theorem in registry.theorems()
+        for theorem in registry.about_operators(frozenset(derived_from))
         if theorem.id in named
         or (theorem.id.split(".")[1] in labels if of_operator(theorem) else not wanted.isdisjoint(bears_on(theorem)))
     ]
@@ -144,6 +150,28 @@ def _queries(theorem: Theorem) -> tuple[Query, ...]:
     )
 
 
+def _stored_queries(listed: Sequence[Theorem]) -> dict[str, tuple[Query, ...]]:
+    """The queries of theorems by identifier, those that this program has built before from a table beside its bytecode.
+
+    The table is of these very files of the program, of its own catalogue and of this version of the solver.
+    """
+    if in_use() is not INSTALLED or sys.implementation.cache_tag is None:
+        return {theorem.id: _queries(theorem) for theorem in listed}
+    place = Path(cache_from_source(__file__)).with_suffix(".table")
+    head = f"{own_hash()} {installed('z3')}\n".encode()
+    stored = stored_values(place, head) or {}
+    before = len(stored)
+    found: dict[str, tuple[Query, ...]] = {}
+    for theorem in listed:
+        key = f"{theorem.id} {driver.source_hash(theorem)}"
+        if key not in stored:
+            stored[key] = tuple(tuple(query) for query in _queries(theorem))
+        found[theorem.id] = tuple(Query(*each) for each in stored[key])
+    if len(stored) > before:
+        store_values(place, head, stored)
+    return found
+
+
 def _texts(question: Question) -> Iterator[tuple[str, str]]:
     if not question.obligation.computed:
         yield "smt2", question.text
@@ -158,8 +186,10 @@ def evidence(
     recorded = record.read(record.usual_path())
     theorems: list[StatedTheorem] = []
     files: dict[str, str] = {}
-    for theorem in relied_on:
-        queries, obligations = _queries(theorem), []
+    listed = [*relied_on]
+    queries_by_theorem = _stored_queries(listed)
+    for theorem in listed:
+        queries, obligations = queries_by_theorem[theorem.id], []
         for number, query in enumerate(queries, 1):
             name = f"{theorem.id}.{number}"
             files |= {f"{name}.{ending}": text for ending, text in query.texts.items()}

@@ -92,5 +92,10 @@ def _written(slugs: Collection[str]) -> Mapping[str, Sequence[str]]:
 
 def of_operator(theorem: Theorem) -> str:
     """The operator from whose file a theorem is derived, or ""."""
-    topic, _, rest = theorem.id.partition(".")
+    return operator_in_identifier(theorem.id)
+
+
+def operator_in_identifier(identifier: str) -> str:
+    """As `of_operator`, by the identifier of the theorem."""
+    topic, _, rest = identifier.partition(".")
     return rest.partition("-")[0] if topic == "derived" else ""

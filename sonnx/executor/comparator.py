@@ -11,7 +11,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from sonnx.base.budget import OutOfTime, require_time
-from sonnx.base.errors import ErrorCondition, Stop
+from sonnx.base.errors import ErrorCondition, LackOfMemory, Stop
 from sonnx.base.escaping import plural
 from sonnx.checker.conditions import Conditions
 from sonnx.checker.verdicts import Where
@@ -423,11 +423,18 @@ def _with_case(
 def _exact(
     runner: ModelRunner, inputs: Mapping[str, Array], shapes: Sequence[tuple[int, ...]]
 ) -> Mapping[str, Array] | None:
-    """The exact values of class inputs; None where they have no value, or values of other shapes."""
-    try:
-        return runner.run(inputs).values if runner.shapes(inputs) == shapes else None
-    except (Stop, MemoryError):
-        return None
+    """The exact values of class inputs; None where they have no value, or values of other shapes.
+
+    A lack of memory counts where it comes again: the report does not depend on what another process takes for a moment.
+    """
+    for _ in range(2):
+        try:
+            return runner.run(inputs).values if runner.shapes(inputs) == shapes else None
+        except (MemoryError, LackOfMemory):
+            continue
+        except Stop:
+            return None
+    return None
 
 
 def _distance(name: str, answer: RuntimeAnswer, exact: Array, further: Collection[DeviationKind]) -> Distance:

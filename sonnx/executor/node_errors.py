@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sonnx.base.errors import ErrorCondition, NotExecutable, Unfinished
+from sonnx.base.errors import ErrorCondition, LackOfMemory, NotExecutable
 from sonnx.base.escaping import quote
 from sonnx.model.ir import Node
 from sonnx.numerics.application import UNDEFINED_INPUT_ERRORS, NoValue
@@ -37,7 +37,7 @@ class NodeErrors:
         if isinstance(error, NotExecutable):
             raise NotExecutable(f"{place}: {error}") from None
         if isinstance(error, MemoryError):
-            raise Unfinished(f"{place}: its values do not fit into memory") from None
+            raise LackOfMemory(f"{place}: its values do not fit into memory") from None
         if isinstance(error, UNDEFINED_INPUT_ERRORS) and not self.conforming:
             raise NotExecutable(
                 f"{place}: the executor does not compute its operator for inputs of these types and shapes"

@@ -7,7 +7,8 @@ It writes witnesses and converted models; a check does not load it.  A model wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from types import MappingProxyType
 
@@ -48,10 +49,32 @@ def write(model: Model, original: Message | None = None, sources: Mapping[str, i
         sources: see `describe`.
 
     Raises:
-        Unwritable: the model has training information, unknown content, or tensors or types that are not kept.
+        Unwritable: the model has training information, unknown content, tensors or types that are not kept, or a name
+            that is not UTF-8.
     """
     if model.training_count or model.unknown:
         raise Unwritable("the model has training information or unknown content, which cannot be written")
+    with _only_utf8():
+        message = _message(model)
+        if original is not None:
+            describe(message, original, sources)
+    try:
+        written: bytes = message.SerializeToString(deterministic=True)
+    except EncodeError:
+        raise _unwritten(message) from None
+    return written
+
+
+@contextmanager
+def _only_utf8() -> Iterator[None]:
+    """Protobuf reads texts that are not UTF-8, which other readers need not, and does not write them."""
+    try:
+        yield
+    except UnicodeEncodeError as reason:
+        raise Unwritable(f"the name {quote(reason.object)} is not UTF-8; rename it first") from None
+
+
+def _message(model: Model) -> Message:
     message = message_classes().ModelProto()
     if model.ir_version is not None:
         message.ir_version = model.ir_version
@@ -62,13 +85,7 @@ def write(model: Model, original: Message | None = None, sources: Mapping[str, i
     _graph(message.graph, model.graph)
     for function in model.functions:
         _function(message.functions.add(), function)
-    if original is not None:
-        describe(message, original, sources)
-    try:
-        written: bytes = message.SerializeToString(deterministic=True)
-    except EncodeError:
-        raise _unwritten(message) from None
-    return written
+    return message
 
 
 def _unwritten(message: Message) -> Exception:

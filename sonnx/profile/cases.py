@@ -114,7 +114,18 @@ def like_default(file: str) -> frozenset[str]:
 @of_profile
 def all_cases() -> tuple[RuleCase, ...]:
     """All cases, in the order of the files' names and of their headings."""
-    return tuple(case for path in sorted((in_use().folder / "cases").glob("*.md")) for case in _file(path))
+    return tuple(case for path in _paths() for case in _file(path))
+
+
+@of_profile
+def cases_about(slug: str, *expectations: str) -> Sequence[RuleCase]:
+    """The cases that name one rule with one of these expectations; files that do not name it are not parsed."""
+    named = [path for path in _paths() if slug in path.read_text(encoding="utf-8")]
+    return [case for path in named for case in _file(path) if slug in case.rules(*expectations)]
+
+
+def _paths() -> list[Path]:
+    return sorted((in_use().folder / "cases").glob("*.md"))
 
 
 @of_profile

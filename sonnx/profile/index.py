@@ -26,6 +26,14 @@ def rules_by_slug() -> Mapping[str, Rule]:
     return {rule.slug: rule for rule in rules}
 
 
+def rule_named(slug: str) -> Rule | None:
+    """The rule of this very slug, of which only the file of its operator is read."""
+    name, dot, _ = slug.partition(".")
+    described = operator(name) if dot else None
+    rules = every_rule(described) if described else (*general_rules(), *graph_rules())
+    return {rule.slug: rule for rule in rules}.get(slug)
+
+
 class RuleInForce(NamedTuple):
     """A rule as an edition has it for one version of its operator."""
 

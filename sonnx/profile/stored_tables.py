@@ -27,16 +27,17 @@ def table(path: Path, name: str) -> dict[str, Any]:
     if sys.implementation.cache_tag is None:  # an interpreter that stores no bytecode
         return loads(text.decode("utf-8"), name)
     head, place = MAGIC_NUMBER + source_hash(text), Path(cache_from_source(path)).with_suffix(".table")
-    stored = _stored(place, head)
+    stored = stored_values(place, head)
     if stored is None:
         stored = loads(text.decode("utf-8"), name)
-        if not sys.dont_write_bytecode:
-            _store(place, head, stored)
+        store_values(place, head, stored)
     return stored
 
 
-def _stored(place: Path, head: bytes) -> dict[str, Any] | None:
-    """The stored table, None where there is none of this text."""
+def stored_values(place: Path, head: bytes) -> dict[str, Any] | None:
+    """What is stored in a file that begins with the head, None where there is nothing of it."""
+    if sys.implementation.cache_tag is None:
+        return None
     try:
         data = place.read_bytes()
         return dict(marshal.loads(data[len(head) :])) if data.startswith(head) else None  # noqa: S302  as bytecode
@@ -44,8 +45,10 @@ def _stored(place: Path, head: bytes) -> dict[str, Any] | None:
         return None
 
 
-def _store(place: Path, head: bytes, values: dict[str, Any]) -> None:
-    """Keep a table; where the installation cannot be written, each process parses it."""
+def store_values(place: Path, head: bytes, values: dict[str, Any]) -> None:
+    """Store values beside bytecode, as Python does; where that cannot be written, each process makes them."""
+    if sys.dont_write_bytecode or sys.implementation.cache_tag is None:
+        return
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, head + marshal.dumps(values))

@@ -94,12 +94,11 @@ def verify_model(
                             ("cluster", "--cluster does not divide the search for this model")):  # fmt: skip
         if chain is None and getattr(options, option) is not None:
             raise UsageError(f"{refused}: {why}")
-    source_digest = hashlib.sha256(content or b"").hexdigest()
-    digest = hashlib.sha256(data).hexdigest()
+    digests = _digests(options, data, content)
     kept = None
     if options.resume is not None:
         kept = KeptParts(options.resume, {
-            "model": digest, "property": _property_hash(about, source_digest),
+            "model": digests[MODEL], "property": _property_hash(about, digests.get(PROPERTY, "")),
             "set of hypotheses": value_hash(repr(hypotheses)), "set of options": value_hash(options.edition),
             **tool_identity(("numpy",)),
         })  # fmt: skip
@@ -128,9 +127,9 @@ def verify_model(
             break
     certificate = None
     holds = len(trees) == len(about.tasks) and all(answer.answer is PropertyAnswer.HOLDS for answer in answers)
-    conditions = _conditions(options, data, content, answers, time)
+    conditions = Conditions.of(options, digests=digests, budgets=_ended_by(options, answers, time))
     if content is not None and holds:
-        certificate = certificate_of(data, content, trees, conditions, about.rounded_inputs)
+        certificate = certificate_of(trees, conditions, about.rounded_inputs)
     return PropertyResult(
         model=name, conditions=conditions, subject=about.name,
         about=hypotheses.statement,
@@ -146,20 +145,23 @@ def _seconds(options: VerifyOptions) -> float:
     return options.search or (SEARCH_SECONDS if options.parts is None else inf)
 
 
-def _conditions(
-    options: VerifyOptions, data: bytes, content: bytes | None, answers: Sequence[TaskAnswer], time: str
-) -> Conditions:
-    """What the answer holds for: the options, the files, and what ended the analysis: its time, or its parts."""
+def _digests(options: VerifyOptions, data: bytes, content: bytes | None) -> dict[str, str]:
+    """The SHA-256 of each file that the answer depends on, by its role."""
     digests = {MODEL: hashlib.sha256(data).hexdigest()}
     digests |= {f"network {name}": sha256(path) for name, path in _network_files(options).items()}
     if content is not None:
         digests[PROPERTY] = hashlib.sha256(content).hexdigest()
     if options.robust is not None:
         digests["input of --robust"] = sha256(options.robust)
-    is_open = any(answer.answer in (PropertyAnswer.OPEN, PropertyAnswer.IDEAL) for answer in answers)
+    return digests
+
+
+def _ended_by(options: VerifyOptions, answers: Sequence[TaskAnswer], time: str) -> tuple[str, ...]:
+    """The budget that ended the search of an open task: its parts, or its time."""
+    if all(answer.answer not in (PropertyAnswer.OPEN, PropertyAnswer.IDEAL) for answer in answers):
+        return ()
     counted = options.parts is not None and any(answer.parts >= options.parts for answer in answers)
-    budgets = (f"--parts {options.parts}" if counted else time,) if is_open else ()
-    return Conditions.of(options, digests=digests, budgets=budgets)
+    return (f"--parts {options.parts}" if counted else time,)
 
 
 def _property_hash(about: Property, stated: str) -> str:
@@ -204,21 +206,18 @@ def _chain_task(
     return ChainTask(chain, shapes, low, high, sets, confirmed)
 
 
-def certificate_of(
-    data: bytes, content: bytes, trees: Sequence[Tree], conditions: Conditions, rounded_inputs: int = 0
-) -> str:
+def certificate_of(trees: Sequence[Tree], conditions: Conditions, rounded_inputs: int = 0) -> str:
     """The certificate of a property that holds, as `certificate_checker` reads it.
 
     Args:
-        data: the bytes of the model.
-        content: the bytes of the .vnnlib file.
         trees: the parts of each box.
-        conditions: what the answer holds for; the checker reads the rest, `sonnx audit` compares them with a pack's.
+        conditions: what the answer holds for, with the SHA-256 of the model and of the .vnnlib file; the checker reads
+            the trees and these two, `sonnx audit` compares all of them with a pack's.
         rounded_inputs: how many inputs were rounded to a number of their type.
     """
     stated = {
         "format": FORMAT, "claim": ROUNDED_CLAIM if rounded_inputs else CLAIM, "tool": tool_version(),
-        "model": hashlib.sha256(data).hexdigest(), "property": hashlib.sha256(content).hexdigest(),
+        "model": conditions.digests[MODEL], "property": conditions.digests[PROPERTY],
         "boxes": list(trees), "conditions": json_data(conditions),
     }  # fmt: skip
     return json.dumps(stated, separators=(",", ":")) + "\n"

@@ -86,7 +86,7 @@ def _section(report: Report, new_only: bool) -> Section:
     return Section(
         escape(report.name),
         report.name,
-        (*(_finding_case(report, finding, new_only) for finding in report.findings), *_other_cases(report)),
+        (*_finding_cases(report, new_only), *_other_cases(report)),
         headline=verdict_phrase(report),
         facts=tuple(_facts(report)),
         notes=report.notes,
@@ -122,8 +122,23 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     yield from ((f"bound {escape(symbol)}", str(number)) for symbol, number in report.bound.items())
 
 
+def _finding_cases(report: Report, new_only: bool) -> Iterator[CaseResult]:
+    """The case of each finding; where new ones are judged only, another one is a note.
+
+    A report has thousands of findings, most of them alike but for their place.
+    """
+    alike: dict[Any, CaseResult] = {}
+    for finding in report.findings:
+        key = (
+            finding.rule, finding.verdict, finding.where.version, finding.actual, finding.requires, finding.breaks_onnx,
+            finding.cause, finding.operands, finding.deviation, finding.errata, finding.state,
+        )  # fmt: skip
+        if key not in alike:
+            alike[key] = _finding_case(report, finding, new_only)
+        yield replace(alike[key], where=finding.where)
+
+
 def _finding_case(report: Report, finding: Finding, new_only: bool) -> CaseResult:
-    """The case of a finding; where new ones are judged only, another one is a note."""
     standing = Standing.NOTE if new_only and finding.state == UNCHANGED else STANDINGS[finding.verdict]
     records = report.deviations.records if report.deviations else ()
     texts = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from math import isnan
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -15,7 +16,16 @@ from sonnx.base.escaping import escape, escape_once, plural
 from sonnx.base.files import write_folder
 from sonnx.base.outward import lower_bound_text, upper_bound_text
 from sonnx.base.reported import Result, json_text
-from sonnx.equivalence.result import INEXACT, Answer, Equivalence, Narrowing, OpenPart, Quantum, RoundedConstant
+from sonnx.equivalence.result import (
+    INEXACT,
+    Answer,
+    Equivalence,
+    Evidence,
+    Narrowing,
+    OpenPart,
+    Quantum,
+    RoundedConstant,
+)
 from sonnx.executor.tensor_files import npy
 from sonnx.numerics.formats import Array
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
@@ -52,6 +62,12 @@ CLAIMS = {
     Answer.NARROWED_AT_SIZES: "over the reals the functions are equal once the listed narrowings are left out, for "
     "every input of these sizes for which all values are finite",
 }
+RESTS_ON = {
+    Evidence.EXACT: "shown by exact values in both precisions, not by enclosures of the ideal values",
+    Evidence.REFERENCE: "shown by runs of {}, not by exact values",
+}
+"""What a difference rests on, where it is not shown for ideal values."""
+
 IDEAL_ONLY = (
     "The answer is about exact and ideal values: two runs of one runtime may differ, because it may add up in another "
     "order in each model."
@@ -258,10 +274,13 @@ def _output_text(result: Equivalence, name: str) -> str:
         place = f"element {list(witness.at)}" if witness.at else "the shape"
         numbers = plural(witness.non_zero or 0, "number", "numbers")
         source = f"an input of {numbers} other than 0, made of the generated input {witness.number}"
-        text = f"{place} is {witness.exact[0]!r} and {witness.exact[1]!r} for {source}"
-        parts.append(f"{text} ({witness.kind} numbers, seed {witness.seed})" if witness.at else f"{place} differs")
+        has_numbers = witness.at and not all(map(isnan, witness.exact))
+        numbers = f" is {witness.exact[0]!r} and {witness.exact[1]!r}" if has_numbers else " differs"
+        parts.append(f"{place}{numbers} for {source} ({witness.kind} numbers, seed {witness.seed})")
         if witness.apart:
             parts.append(f"the ideal values there are at least {lower_bound_text(witness.apart)} apart")
+        if witness.evidence in RESTS_ON:
+            parts.append(RESTS_ON[witness.evidence].format(escape(witness.implementation)))
     return "; ".join(parts) or CLAIMS[output.answer]
 
 

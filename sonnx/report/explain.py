@@ -18,7 +18,7 @@ from sonnx.language.parser import built_ins
 from sonnx.language.printer import formula
 from sonnx.profile import catalogue
 from sonnx.profile.accuracy import accuracy_formulas
-from sonnx.profile.cases import RuleCase, cases_by_rule
+from sonnx.profile.cases import RuleCase, cases_about
 from sonnx.profile.definitions import Erratum, OperatorDefinition, Rule
 from sonnx.profile.index import (
     Label,
@@ -28,6 +28,7 @@ from sonnx.profile.index import (
     matches_tag,
     names_of_rules,
     operator_named_in,
+    rule_named,
     rules_by_slug,
     rules_in_force,
 )
@@ -87,6 +88,8 @@ def explanation(name: str) -> Explanation:
     Raises:
         UsageError: nothing has this name.
     """
+    if (rule := rule_named(name)) is not None:
+        return Explanation(name, rules=(rule,))
     rules = explained_rules()
     if name in rules:
         return Explanation(name, rules=(rules[name],))
@@ -299,7 +302,7 @@ def examples(slug: str, edition: str = "", version: int = 0) -> Iterator[tuple[s
     for word, outcomes in (("passes", ("conforms",)), ("fails", ("invalid", "violates"))):
         listed = [
             case
-            for case in cases_by_rule(*outcomes).get(slug, ())
+            for case in cases_about(slug, *outcomes)
             if not version or (described and described.version_at(case.operator_set) == version)
         ]
         stated = [

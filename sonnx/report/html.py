@@ -111,20 +111,23 @@ class FindingFilter:
 
     verdicts: tuple[tuple[str, int], ...]
     criteria: tuple[tuple[str, int], ...]
+    number_of: Mapping[str, int]
+    """The place of each of the criteria."""
 
     @classmethod
     def of(cls, results: Iterable[tuple[str, str]]) -> FindingFilter:
         """The filter of results, each a criterion and a verdict."""
         listed = list(results)
         verdicts, criteria = Counter(verdict for _, verdict in listed), Counter(name for name, _ in listed)
-        return cls(tuple(verdicts.items()), tuple(criteria.most_common()))
+        common = tuple(criteria.most_common())
+        return cls(tuple(verdicts.items()), common, {name: number for number, (name, _) in enumerate(common)})
 
     def marks(self, criteria: Iterable[str], verdicts: Iterable[str]) -> str:
         """The styles by which the filter finds a part of the page; one verdict only can hide it."""
-        number_of = {name: number for number, (name, _) in enumerate(self.criteria)}
         different = dict.fromkeys(verdicts)
         hidden_by = [f"is-{slug(verdict)}" for verdict in different] if len(different) == 1 else []
-        return " ".join([*(f"r{number_of[name]}" for name in dict.fromkeys(criteria) if name in number_of), *hidden_by])
+        numbers = [self.number_of[name] for name in dict.fromkeys(criteria) if name in self.number_of]
+        return " ".join([*(f"r{number}" for number in numbers), *hidden_by])
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,18 +360,24 @@ def _places(section: Section, links: Mapping[str, str], filter_: FindingFilter) 
     for case in section.cases:
         if case.where is not None:
             results_at.setdefault(case.where.place, []).append(case)
+    rows: dict[Any, tuple[str, Markup]] = {}
     for at, results in results_at.items():
         node = next((result for result in results if result.where and result.where.kind == "node"), results[0])
         rules = ", ".join(dict.fromkeys(result.criterion for result in results))
+        shown = []
+        for each in results:
+            key = (each.criterion, each.verdict, each.message, each.details)
+            if key not in rows:
+                marks = filter_.marks([each.criterion], [each.verdict])
+                rows[key] = (marks, _case_text(each.message, _own(each.details)))
+            shown.append((rows[key][0], each, rows[key][1]))
+        heading = f'{_case_place(node)}<span class="soft">: {Markup.escape(rules)}</span>'
         yield {
-            "heading": Markup('{}<span class="soft">: {}</span>').format(_case_place(node), rules),
+            "heading": Markup(heading),  # noqa: S704  escaped above
             "marks": filter_.marks((result.criterion for result in results), (result.verdict for result in results)),
             "anchor": links.get(at, ""),
-            "rows": [
-                (filter_.marks([each.criterion], [each.verdict]), each, _case_text(each.message, _own(each.details)))
-                for each in results
-            ],
-        }  # fmt: skip
+            "rows": shown,
+        }
 
 
 def _own(details: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

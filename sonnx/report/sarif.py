@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote as percent
 
 from sonnx.base.escaping import escape
-from sonnx.base.reported import indented
+from sonnx.base.reported import holds_float, indented, indented_without_floats
 from sonnx.base.resources import tool_version
 from sonnx.checker.verdicts import Where
 from sonnx.report.document import CaseResult, Criterion, Document, Standing
@@ -55,7 +55,10 @@ def render_document(document: Document) -> str:
         "results": list(_results(document)),
         "properties": {"headline": document.headline, **(document.properties or default)},
     }
-    return indented({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    different = {id(case.properties): case.properties for section in document.sections for case in section.cases}
+    with_floats = holds_float([document.properties, *different.values()])
+    return indented(log) if with_floats else indented_without_floats(log)
 
 
 def _results(document: Document) -> Iterator[dict[str, Any]]:
@@ -64,29 +67,41 @@ def _results(document: Document) -> Iterator[dict[str, Any]]:
     seen: Counter[tuple[str, str]] = Counter()
     for section in document.sections:
         uri = _uri(section.file)
+        places: dict[Where, tuple[str, dict[str, Any]]] = {}
         for case in (*section.cases, *section.gone):
             if case.standing in STANDINGS and case.criterion in index:  # a rule that was removed has no alerts
                 where = case.where or Where(case.name, "model")
-                print_of = _fingerprint(case, where)
+                if where not in places:
+                    places[where] = (case.at, _location(uri, where))
+                words, location = places[where]
+                print_of = _fingerprint(case, where, location["logicalLocations"][0]["name"])
                 seen[section.file, print_of] += 1
-                yield _result(uri, case, where, index[case.criterion], f"{print_of}:{seen[section.file, print_of]}")
+                numbered = f"{print_of}:{seen[section.file, print_of]}"
+                message = _message(f"{words}: {case.message_with_details}")
+                yield _result(case, message, location, index[case.criterion], numbered)
 
 
-def _result(uri: str, case: CaseResult, where: Where, index: int, numbered: str) -> dict[str, Any]:
+def _result(
+    case: CaseResult, message: dict[str, str], location: dict[str, Any], index: int, numbered: str
+) -> dict[str, Any]:
     kind, level = STANDINGS[case.standing]
-    details = [f"{term}: {text}" for term, text in case.details]
     suppression = {"kind": "external", "status": "accepted", "justification": case.justification}
+    properties = case.properties or {
+        "verdict": case.verdict,
+        "message": case.message,
+        "details": [f"{term}: {text}" for term, text in case.details],
+    }
     return {
         "ruleId": case.criterion,
         "ruleIndex": index,
         "kind": kind,
         "level": level,
-        "message": _message(case.sentence),
-        "locations": [_location(uri, where)],
+        "message": message,
+        "locations": [location],
         **({"baselineState": BASELINE_STATES[case.state]} if case.state else {}),
         "partialFingerprints": {"primaryLocationLineHash": numbered},
         **({"suppressions": [suppression]} if case.justification else {}),
-        "properties": case.properties or {"verdict": case.verdict, "message": case.message, "details": details},
+        "properties": properties,
     }
 
 
@@ -149,8 +164,8 @@ def _location(uri: str, where: Where) -> dict[str, Any]:
     }
 
 
-def _fingerprint(case: CaseResult, where: Where) -> str:
+def _fingerprint(case: CaseResult, where: Where, name: str) -> str:
     """Equal for the same finding in the next version of the model: by the name, or the place if it has no name."""
     verdict = "fail" if case.justification else case.verdict
-    parts = (case.criterion, verdict, where.kind, escape(where.name) or where.place)
+    parts = (case.criterion, verdict, where.kind, name)
     return hashlib.sha256("\n".join(parts).encode("utf-8")).hexdigest()[:32]

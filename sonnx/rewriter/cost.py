@@ -89,7 +89,7 @@ def _terms_of_a_sum(node: Node, facts: Facts, constants: Mapping[str, Tensor]) -
     if stated.elementwise:
         return 1
     if not others:  # a reduction, or a maximum of windows
-        return max(1, prod(first) // max(1, prod(_shape(node.outputs[0], facts, {}) or (1,))))
+        return max(1, prod(first) // max(1, prod(_shape(next(iter(node.outputs), ""), facts, {}) or (1,))))
     match node.operator:
         case OperatorName.CONV:
             return 2 * prod(others[0][1:])

@@ -15,6 +15,7 @@ from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
 from sonnx.equivalence.sides import side_of
 from sonnx.model.ir import Model
+from sonnx.model.onnx_checker import refusal
 from sonnx.model.scopes import is_same
 from sonnx.model.sources import Source, name_of
 from sonnx.profile.rewrites import APPROXIMATE
@@ -42,6 +43,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
 
     Raises:
         Unreadable: the source is not a readable ONNX model.
+        BadInput: the model is not valid ONNX, which shows in what is rewritten only.
         UsageError: an unknown edition, rule or symbol, a binding that cannot hold, or a model that sonnx cannot write.
         Broken: the rewritten model is not valid ONNX though the original is, or has another interface; a defect.
         Differs: the rewritten model gives another value; a defect of sonnx.
@@ -62,7 +64,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
         model = written.as_checked(*written.file_of(partly.model), opened.limits)
         return model, checks.report(model, ActiveRules(rules.edition, rules.strict)), partly.applied
 
-    require_sound((bound, before), (final, after), result.applied, attempt)
+    require_sound((bound, before), (final, after), result.applied, attempt, lambda: refusal(opened.file))
     rewritten = final if values is None else written.again(result.model)
     validation = _validated(result, rewritten, written, context, (before, after), options.samples)
     applied: tuple[AppliedRewrite, ...] = (*opened.bindings, *result.applied)

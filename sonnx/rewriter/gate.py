@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from sonnx.base.escaping import quote
+from sonnx.base.errors import BadInput
+from sonnx.base.escaping import escape, quote, shortened
 from sonnx.checker.report import Report
 from sonnx.checker.verdicts import Verdict
 from sonnx.model.ir import Dimension, Model, Type, ValueInfo
@@ -27,15 +28,23 @@ Attempt = Callable[[frozenset[str]], tuple[Model, Report, Sequence[AppliedRewrit
 """The result of the rewrites of some names only, and the places they changed."""
 
 
-def require_sound(original: Checked, result: Checked, applied: Sequence[AppliedRewrite], attempt: Attempt) -> None:
+def require_sound(
+    original: Checked, result: Checked, applied: Sequence[AppliedRewrite], attempt: Attempt, refused: Callable[[], str]
+) -> None:
     """Refuse a result that has lost what the original has.
 
-    `attempt` makes the rewrites again, to find the one that is to blame.
+    `attempt` makes the rewrites again, to find the one that is to blame; `refused` says why the checker of the onnx
+    package refuses the original, "" where it does not: a call of an operator without rules here may be wrong, and the
+    rules of the one that takes its place show it.
 
     Raises:
+        BadInput: the original is not valid ONNX.
         Broken: the result is not valid ONNX though the original is, or an input, an output, its type or shape differs.
     """
     fault = _fault(original, result, applied)
+    reason = refused() if fault and not _changed_interface(original, result, applied) else ""
+    if reason:
+        raise BadInput(f"the model is not valid ONNX, says the checker of onnx: {shortened(escape(reason))}")
     if fault:
         culprit = _culprit(original, applied, attempt)
         by = f"by the rewrite {culprit}" if culprit else "by several rewrites together"
@@ -44,9 +53,12 @@ def require_sound(original: Checked, result: Checked, applied: Sequence[AppliedR
 
 def _fault(original: Checked, result: Checked, applied: Sequence[AppliedRewrite]) -> str:
     """What the result has lost, "" for nothing."""
-    (before, report_before), (after, report_after) = original, result
-    changed = _interface_changes(before, after, _removed_inputs(applied))
-    return next(changed, "") or next(_invalidities(report_before, report_after), "")
+    (_, before), (_, after) = original, result
+    return _changed_interface(original, result, applied) or next(_invalidities(before, after), "")
+
+
+def _changed_interface(original: Checked, result: Checked, applied: Sequence[AppliedRewrite]) -> str:
+    return next(_interface_changes(original[0], result[0], _removed_inputs(applied)), "")
 
 
 def _culprit(original: Checked, applied: Sequence[AppliedRewrite], attempt: Attempt) -> str:

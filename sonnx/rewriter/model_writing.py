@@ -74,8 +74,6 @@ class ModelWriting(Struct, frozen=True):
             return write(model, self.original, sources)
         except Unwritable as reason:
             raise UsageError(f"the model cannot be written back unchanged: {reason}") from None
-        except UnicodeError:
-            raise UsageError("a name in the model is not UTF-8 and cannot be written back; rename it first") from None
         except ValueError as reason:  # protobuf: more than two gigabytes
             raise UsageError(f"the model cannot be written as one file: {reason}") from None
 

@@ -63,6 +63,12 @@ def test_json_has_each_key_with_its_value() -> None:
     assert json_data(Measured("a", "b", "noted"))["note"] == "noted"
 
 
+class Name(str):
+    """A text of a class that encoders may not know."""
+
+    __slots__ = ()
+
+
 ODD = [
     {},
     [],
@@ -74,12 +80,41 @@ ODD = [
     1e-5,
     10**400,
     {'a"': [[[True, None]]]},
+    {each: each for each in map(chr, [*range(0x300), *range(0xD700, 0xE100), *range(0xFF00, 0x10100)])},
+    ["".join(map(chr, [*range(0xD800), *range(0xE000, 0x11000), *range(0x11000, 0x110000, 97)]))],
+    {2: [2**64, -(2**63), True]},
+    [Name("é")],
+    [1.5, "é\x7f"],
 ]
 
 
 @pytest.mark.parametrize("value", ODD)
 def test_the_text_is_that_of_the_standard_library(value: object) -> None:
     assert json_text(value) == json.dumps(value, indent=1) + "\n"
+
+
+class Pair(Struct, frozen=True):
+    """A structure that makes a new part each time it is asked."""
+
+    left: Ends
+    right: Ends
+
+    @property
+    @reported
+    def names(self) -> tuple[str, ...]:
+        """Both as text."""
+        return (str(self.left.low), str(self.right.low))
+
+
+def test_a_part_that_occurs_several_times_is_shown_each_time() -> None:
+    same = Ends(1.0, 2.0)
+    pairs = [Pair(same, Ends(float(low), 9.0)) for low in range(100)]
+    expected = [
+        {"left": {"low": 1.0, "high": 2.0}, "right": {"low": low, "high": 9.0}, "names": ["1.0", f"{low}.0"]}
+        for low in range(100)
+    ]
+    assert json_data(pairs) == expected
+    assert json.loads(json_text(pairs)) == expected
 
 
 @pytest.mark.parametrize("value", [object(), b"bytes", {1, 2}])

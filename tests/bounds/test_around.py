@@ -17,7 +17,7 @@ from sonnx.bounds.box import box_of_arrays
 from sonnx.bounds.screening import SharedRows
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
-from tests.support.cases import each_case, examples
+from tests.support.cases import crossed, each_case, examples
 from tests.support.deep_networks import SMALL, centre_of
 
 HEAD = '<ir_version: 9, opset_import: ["" : 17]> g '
@@ -40,9 +40,7 @@ def by_onnxruntime(model: onnx.ModelProto, level: int) -> Any:
     return lambda x: session.run(None, {"x": x})[0]
 
 
-@each_case("kind", list(SMALL))
-@each_case("seed", range(examples(1, 20)))
-@each_case("radius", [0.0, 1e-3, 0.05])
+@each_case("kind, seed, radius", crossed(SMALL, range(examples(1, 20)), [0.0, 1e-3, 0.05], every=2))
 def test_values_lie_within_the_bounds_around_a_reference(kind: str, seed: int, radius: float) -> None:
     """Of the executor for ideal values, and of onnxruntime; by the bounds around the reference alone."""
     model, draw = SMALL[kind](seed), np.random.default_rng(seed)

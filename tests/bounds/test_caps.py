@@ -9,8 +9,10 @@ from onnx import helper, numpy_helper
 
 import sonnx
 from sonnx.report.bounds import BoundsReport
-from tests.support.cases import each_case
+from tests.support.cases import crossed, each_case
 
+STEPS = 20
+"""After so many the errors say nothing where no invariant bounds them."""
 HEAD = '<ir_version: 9, opset_import: ["" : 14]> g '
 
 
@@ -27,12 +29,11 @@ def recurrent(operator: str, steps: int, seed: int = 0) -> bytes:
     )
 
 
-@each_case("operator", ["LSTM", "GRU"])
-@each_case("radius", [0.1, 1.0, 100.0])
+@each_case("operator, radius", crossed(["LSTM", "GRU"], [0.1, 1.0, 100.0], every=3))
 def test_a_cell_is_bounded_by_its_invariants(operator: str, radius: float) -> None:
     """The states lie between -1 and 1 in every implementation, but for the roundings of some steps."""
-    ends = np.full((20, 1, 4), radius, np.float32)
-    found = sonnx.bound(recurrent(operator, 20), {"x": (-ends, ends)}, unchecked=True)["h"]
+    ends = np.full((STEPS, 1, 4), radius, np.float32)
+    found = sonnx.bound(recurrent(operator, STEPS), {"x": (-ends, ends)}, unchecked=True)["h"]
     assert not found.unbounded
     assert (np.maximum(np.abs(found.low), np.abs(found.high)) <= 1.0001).all()
     assert (found.error <= 2.001).all()

@@ -19,7 +19,7 @@ from sonnx.language.domain import Expression
 from sonnx.language.explainer import explanation_of
 from sonnx.model.limits import DEFAULT_LIMITS
 from tests.support import families
-from tests.support.cases import each_case, examples
+from tests.support.cases import each_case, examples, spread
 from tests.support.families import FAMILIES, Family, readers_of_a_constant
 from tests.support.growth import LARGEST_EXPONENT, LIMITS_OF_GROWTH, check, counted, growth, mixtures
 
@@ -29,7 +29,7 @@ LARGEST_TEXT = 100_000
 """Characters of a report in the text format, whatever the file holds."""
 
 
-@each_case("family", FAMILIES, ids=lambda family: family.name)
+@each_case("family", spread(FAMILIES, len(FAMILIES) // 2), ids=lambda family: family.name)
 def test_steps_grow_no_faster_than_the_file(family: Family) -> None:
     files = family.doubling(SMALL, 2)
     found, _ = growth(files, family.steps)

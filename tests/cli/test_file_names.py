@@ -45,6 +45,8 @@ SLOW = {"audit": ("text", "markdown"), "compare": ("text", "github"), "export": 
 """Commands that take seconds, and the formats that are tried with the first name; the last name is tried with the first
 format, and so are the others in a deep run.
 """
+WITH_EVERY_NAME = ("check", "run", "suite")
+"""Commands that are tried with every name also where the run is not deep."""
 NAMES = ("::error::x.onnx", " ##vso[task.setvariable variable=a]b.onnx", "a\n::error::b\r\x1b[31m\u202e\u2028c.onnx")
 COMMAND_LINE = re.compile(r"^\s*(::|##(vso)?\[)", re.MULTILINE)
 """What GitHub Actions and Azure Pipelines take for a command."""
@@ -75,7 +77,7 @@ def _nested(made: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]
 
 def lines(command: str, name: str) -> Iterator[tuple[list[str], str]]:
     """The arguments of each line of a command in each format; of those that fail one format."""
-    if command in SLOW and name not in spread(NAMES, 2):
+    if command not in WITH_EVERY_NAME and name not in spread(NAMES, 2):
         return
     for text in COMMANDS[command]:
         arguments = [name if part == "{}" else part.replace("{}", name) for part in text.split()]

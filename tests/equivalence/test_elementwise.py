@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 from sonnx.equivalence.result import Answer
 from sonnx.operators import names_of
-from tests.support.cases import each_case
+from tests.support.cases import crossed, each_case
 
 ELEMENTWISE = sorted(names_of(lambda operator: operator.elementwise or operator.elementwise_with_scalars))
 SHAPE = [2, 3]
@@ -127,7 +127,7 @@ def models(operator: str, movement: Movement) -> list[bytes]:
     return built
 
 
-@each_case("operator, name", [(operator, name) for operator in ELEMENTWISE for name in MOVEMENTS])
+@each_case("operator, name", crossed(ELEMENTWISE, MOVEMENTS, every=4))
 def test_an_operator_on_elements_commutes_with_a_movement(operator: str, name: str) -> None:
     found = sonnx.equivalent(*models(operator, MOVEMENTS[name]), runs=0).result
     assert found.answer is Answer.IDENTICAL, found.unmatched

@@ -293,8 +293,10 @@ def test_layer_normalization_as_a_pattern(version: int, square: str) -> None:
     found = sonnx.equivalent(normalization(version, square), normalized(version)).result
     assert found.answer == ROUNDING
     assert any(each.startswith("LayerNormalization means") for each in found.assumptions)
-    for other in (normalized(version, epsilon=2e-5), normalized(version, axis=0), normalized(version, stash_type=10)):
+    for other in (normalized(version, epsilon=2e-5), normalized(version, stash_type=10)):
         assert sonnx.equivalent(normalization(version, square), other).result.answer == UNDECIDED
+    report = sonnx.equivalent(normalization(version, square), normalized(version, axis=0)).result
+    assert report.witness is not None and report.witness.implementation.startswith("onnx.reference")
 
 
 def gelu(first: int) -> Built:

@@ -55,11 +55,16 @@ FUNCTIONS: dict[str, Callable[[Any], str]] = {
 }
 
 
+SLOW = ("compare", "fix", "audit")
+"""Those that take the model as the others do, and seconds."""
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_form_of_a_model_gives_the_same_result(function: str, fine: Path) -> None:
     message = onnx.load(fine)
     assert message.SerializeToString() == fine.read_bytes(), "so that hashes agree"
-    results = {FUNCTIONS[function](form) for form in [fine, str(fine), fine.read_bytes(), message]}
+    forms = [fine, str(fine), fine.read_bytes(), message]
+    results = {FUNCTIONS[function](form) for form in (spread(forms, 2) if function in SLOW else forms)}
     assert len(results) == 1
     assert results != {""}
 
@@ -293,7 +298,16 @@ def test_the_programs_of_the_documents_are_typed(tmp_path: Path) -> None:
     files = [tmp_path / f"program_{number}.py" for number in range(len(programs))]
     for file, program in zip(files, programs, strict=True):
         file.write_text(program)
-    mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "--cache-dir", str(tmp_path)]
+    mypy = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file",
+        os.devnull,
+        "--cache-dir",
+        str(ROOT / ".mypy_cache" / "programs"),
+    ]
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
     done = subprocess.run(
         [*mypy, "--follow-imports", "silent", *map(str, files)], capture_output=True, text=True, check=False,

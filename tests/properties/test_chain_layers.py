@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from sonnx.model.reader import read
 from sonnx.properties import certificate_checker
 from sonnx.properties.chain_layers import ChainLayer, NotAChain, chain_layers
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.layer_networks import image_network, network
 
 STRUCTURE = {
@@ -109,13 +109,13 @@ def require_equal(data: bytes) -> bool:
     return search is not None
 
 
-@each_case("seed", range(8))
+@each_case("seed", range(examples(4, 8)))
 def test_random_networks(seed: int) -> None:
     draw = np.random.default_rng(seed)
     assert require_equal(network(draw, tuple(int(n) for n in draw.integers(1, 9, 4)))[0])
 
 
-@each_case("seed", range(16))
+@each_case("seed", range(examples(6, 16)))
 def test_random_images(seed: int) -> None:
     """Conv with groups, strides, pads and dilations, MaxPool, sums of two values, several outputs."""
     assert require_equal(image_network(np.random.default_rng(seed)).SerializeToString())

@@ -70,7 +70,7 @@ def test_another_result_of_each_construct_is_detected(construct: str) -> None:
 def changed_functions() -> list[str]:
     """Those of which some change can be made: a third of them in a run that is not deep."""
     names = sorted(name for name in functions().values() if name in reaching() and changes(name))
-    return spread(names, len(names) // 3)
+    return spread(names, len(names) // 6)
 
 
 @each_case("name", changed_functions)

@@ -16,7 +16,7 @@ from sonnx.checker.conditions import Conditions
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.report import check_document, rules, sarif
-from sonnx.report.document import CaseResult, Standing
+from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from tests.support.cases import each_case
 from tests.support.documents import DOCUMENTS, FOLDER, FORMATTED, documents, formatted
 from tests.support.paths import ROOT
@@ -136,7 +136,12 @@ def fingerprint(**changed: Any) -> str:
     where = Where("graph/node[1]", "node", "n", "Max", 13)
     usual = {"name": "c", "criterion": "Max.same-shape", "verdict": "fail", "standing": Standing.BAD, "where": where}
     case = CaseResult(**usual | {"message": "It differs."} | changed)
-    return sarif._fingerprint(case, case.where or where)
+    section = Section("m.onnx", "m.onnx", (case,))
+    document = Document("check", "", "", "", 1, {case.criterion: Criterion("", "")}, (section,))
+    [result] = json.loads(sarif.render_document(document))["runs"][0]["results"]
+    numbered: str = result["partialFingerprints"]["primaryLocationLineHash"]
+    assert numbered.endswith(":1")
+    return numbered.removesuffix(":1")
 
 
 PLACES = [

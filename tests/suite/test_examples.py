@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from sonnx.executor.distance import NAN, ZERO
-from sonnx.suite.archive import StoredCase, read_cases
+from sonnx.suite.archive import StoredCase, Suite, read_cases
 from sonnx.suite.judge import differences
-from sonnx.suite.making import make_suite
-from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.options import RunOptions
 from sonnx.suite.result import read_run
 from sonnx.suite.runs import implementation, judge_outputs
 from tests.support.paths import ROOT
@@ -54,13 +53,12 @@ def test_the_commands_of_the_tutorial_do_what_it_says(tmp_path: Path) -> None:
     assert {each.kind for each in deviations if each.explained} == {ZERO}
 
 
-def test_the_program_in_python(tmp_path: Path) -> None:
-    suite = make_suite(tmp_path / "suite", MakeOptions(operator=("Relu",)))
+def test_the_program_in_python(relu: Suite) -> None:
     program = f"{sys.executable} {ROOT / 'examples' / 'suite' / 'relu.py'}"
     used = implementation(RunOptions(program=f"{program} {{model}} {{inputs}} {{outputs}}"))
     stored = next(
         each
-        for each in read_cases(suite, "Relu")
+        for each in read_cases(relu, "Relu")
         if isinstance(each, StoredCase) and len(each.case.sets) > 1 and "(float " in each.case.call
     )
     for at in range(2):

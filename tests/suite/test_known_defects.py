@@ -8,11 +8,11 @@ import pytest
 
 import sonnx
 from sonnx.executor.comparison import CLASS_NODE
-from sonnx.suite.making import make_suite
-from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.options import RunOptions
 from sonnx.suite.runs import run_suite
 from tests.executor.test_class_inputs import arg_max, maximum, reduce_max
 from tests.support.cases import DEEP
+from tests.support.shared_suites import shared_suite
 
 pytest.importorskip("onnxruntime")
 DEFECTS = {
@@ -35,8 +35,7 @@ def test_a_comparison_of_every_node_shows_it(operator: str) -> None:
 
 
 @pytest.mark.parametrize("operator", DEFECTS if DEEP else ["ArgMax"])
-def test_a_run_of_a_suite_shows_it(operator: str, tmp_path: Path) -> None:
-    make_suite(tmp_path / "suite", MakeOptions(operator=(operator,)))
-    found = run_suite(tmp_path / "suite", RunOptions())
+def test_a_run_of_a_suite_shows_it(operator: str, shared_folder: Path) -> None:
+    found = run_suite(Path(shared_suite(shared_folder, operator).folder), RunOptions())
     assert {*DEFECTS[operator][2]} & {each.kind for each in found.deviations if not each.explained}
     assert found.exit_code == 1

@@ -17,9 +17,8 @@ from sonnx.report.document import Standing
 from sonnx.suite.accepted_runs import with_known
 from sonnx.suite.archive import Suite
 from sonnx.suite.known_deviations import read_known
-from sonnx.suite.making import make_suite
 from sonnx.suite.must_pass import case_ids, must_pass_name
-from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.options import RunOptions
 from sonnx.suite.result import SuiteRun, read_run
 from sonnx.suite.runs import run_suite
 
@@ -48,8 +47,8 @@ class LosesNaN:
 
 
 @pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
-    return make_suite(tmp_path_factory.mktemp("made") / "suite", MakeOptions(operator=("Relu",)))
+def suite(few_of_relu: Suite) -> Suite:
+    return few_of_relu
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from sonnx.suite.networks import NETWORKS, SEQUENCES, network_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.runs import run_suite
 
-OPTIONS = MakeOptions(operator=("Constant",), models=2)
+OPTIONS = MakeOptions(operator=("Constant",), models=1)
 SOME = (("Conv", "Relu"), ("DequantizeLinear", "Clip", "QuantizeLinear"), ("MatMul", "Add", "Tanh"))
 
 

@@ -36,8 +36,8 @@ from tests.support.processes import still_running
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Suite:
-    return make_suite(tmp_path_factory.mktemp("made") / "suite", MakeOptions(operator=("Constant",)))
+def made(constant: Suite) -> Suite:
+    return constant
 
 
 @pytest.fixture(scope="module")

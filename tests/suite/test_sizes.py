@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -10,16 +12,14 @@ from benchmarks.wrong_kernels import total, wrong_kernels
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 from sonnx.suite.archive import StoredCase, Suite, read_cases
-from sonnx.suite.making import make_suite
-from sonnx.suite.options import MakeOptions
 from sonnx.suite.sizes import FEW_SIZES, MANY, SIZES
 
 OPERATORS = ("Relu", "ArgMax")
 
 
 @pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Suite:
-    return make_suite(tmp_path_factory.mktemp("sizes") / "suite", MakeOptions(operator=OPERATORS))
+def suites(relu: Suite, arg_max: Suite) -> Mapping[str, Suite]:
+    return {"Relu": relu, "ArgMax": arg_max}
 
 
 def grown(suite: Suite, operator: str) -> list[StoredCase]:
@@ -33,14 +33,14 @@ def shapes(stored: StoredCase) -> list[tuple[int, ...]]:
     return [tuple(int(str(extent)) for extent in operand.type.shape or ()) for operand in model.graph.inputs]
 
 
-def test_the_last_axis_has_every_size(suite: Suite) -> None:
-    last = {shape[-1] for stored in grown(suite, "Relu") for shape in shapes(stored)}
+def test_the_last_axis_has_every_size(relu: Suite) -> None:
+    last = {shape[-1] for stored in grown(relu, "Relu") for shape in shapes(stored)}
     assert last >= {*SIZES}
 
 
-def test_every_axis_of_a_selecting_operator_has_every_size_where_it_is_reduced(suite: Suite) -> None:
+def test_every_axis_of_a_selecting_operator_has_every_size_where_it_is_reduced(arg_max: Suite) -> None:
     reduced: dict[int, set[int]] = {}
-    for stored in grown(suite, "ArgMax"):
+    for stored in grown(arg_max, "ArgMax"):
         model = read(stored.model)
         node = model.graph.nodes[-1]
         [axis] = [attribute.value for attribute in node.attributes if attribute.name == "axis"]
@@ -52,15 +52,15 @@ def test_every_axis_of_a_selecting_operator_has_every_size_where_it_is_reduced(s
     assert {from_end: sorted({*SIZES} - reduced[from_end]) for from_end in (-1, -2)} == {-1: [], -2: []}
 
 
-def test_every_outer_axis_has_some_sizes(suite: Suite) -> None:
-    extents = {(len(shape) - axis, extent) for stored in grown(suite, "Relu") for shape in shapes(stored)
+def test_every_outer_axis_has_some_sizes(relu: Suite) -> None:
+    extents = {(len(shape) - axis, extent) for stored in grown(relu, "Relu") for shape in shapes(stored)
                for axis, extent in enumerate(shape)}  # fmt: skip
     assert all((from_end, extent) in extents for from_end in (2, 3, 4) for extent in FEW_SIZES)
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_every_type_has_a_large_call(suite: Suite, operator: str) -> None:
-    stored_cases = [stored for stored in read_cases(suite, operator) if isinstance(stored, StoredCase)]
+def test_every_type_has_a_large_call(suites: Mapping[str, Suite], operator: str) -> None:
+    stored_cases = [stored for stored in read_cases(suites[operator], operator) if isinstance(stored, StoredCase)]
     conforming = [stored for stored in stored_cases if not stored.case.broken]
     types = {stored.case.call.partition("(")[2].partition(" ")[0] for stored in conforming}
     large = {stored.case.call.partition("(")[2].partition(" ")[0] for stored in conforming
@@ -69,8 +69,10 @@ def test_every_type_has_a_large_call(suite: Suite, operator: str) -> None:
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_some_calls_have_elements_that_are_not_adjacent(suite: Suite, operator: str) -> None:
-    behind = [stored for stored in grown(suite, operator) if read(stored.model).graph.nodes[0].operator == "Slice"]
+def test_some_calls_have_elements_that_are_not_adjacent(suites: Mapping[str, Suite], operator: str) -> None:
+    behind = [
+        stored for stored in grown(suites[operator], operator) if read(stored.model).graph.nodes[0].operator == "Slice"
+    ]
     assert behind
     for stored in behind:
         model = read(stored.model)
@@ -82,7 +84,8 @@ def test_some_calls_have_elements_that_are_not_adjacent(suite: Suite, operator: 
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_kernels_that_are_wrong_at_some_sizes_are_detected(suite: Suite, operator: str) -> None:
+def test_kernels_that_are_wrong_at_some_sizes_are_detected(suites: Mapping[str, Suite], operator: str) -> None:
+    suite = suites[operator]
     calls = of_suite(suite, operator)
     kernels = wrong_kernels(signature_of(operator, suite.edition), types_of(suite, operator, calls))
     by_kernel = {str(kernel): fate(kernel, calls, [], []) for kernel in map(total, kernels) if kernel.family == "size"}

@@ -12,6 +12,7 @@ import pytest
 
 from sonnx.supervise.process import ProcessEnded
 from sonnx.supervise.service import Service, ServiceLimits
+from tests.support.cases import crossed
 from tests.support.models import chain
 from tests.support.paths import ROOT
 from tests.support.processes import still_running
@@ -107,6 +108,10 @@ os._exit(0 if good else 1)
 """
 
 
+CLOSINGS = ("<&-", ">&-", "2>&-", "<&- >&- 2>&-")
+COMMANDS = ("check m.onnx n.onnx --jobs 2", "run m.onnx --random", "compare m.onnx")
+
+
 @pytest.mark.parametrize("closed", ["0", "1", "2", "0 1", "0 2", "1 2", "0 1 2"])
 def test_closed_descriptors_of_the_parent(closed: str) -> None:
     """Of a program that uses the library: its pipes then get the numbers of its input and output."""
@@ -114,8 +119,7 @@ def test_closed_descriptors_of_the_parent(closed: str) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("line", ["check m.onnx n.onnx --jobs 2", "run m.onnx --random", "compare m.onnx"])
+@pytest.mark.parametrize(("closing", "line"), crossed(CLOSINGS, COMMANDS, every=2))
 def test_closed_descriptors_of_a_command(closing: str, line: str, tmp_path: Path) -> None:
     for name in ("m.onnx", "n.onnx"):
         (tmp_path / name).write_bytes(chain(1).SerializeToString())

@@ -87,8 +87,8 @@ COMPANIONS: Mapping[str, Companion] = {
     "tensor": Companion("run m.onnx --unchecked --input x=input_0.pb", "input_0.pb", "bytes"),
     "box": Companion("bound m.onnx --unchecked --box x=x.npy+-0.5", "x.npy", "bytes"),
     "suite": Companion("suite report suite", "suite/suite.json", "json", REPORTS),
-    "archive of a suite": Companion("suite report suite", "suite/Relu.zip", "bytes"),
-    "archive of a suite that is judged": Companion("suite judge suite outputs", "suite/Relu.zip", "bytes"),
+    "archive of a suite": Companion("suite report suite", "suite/Constant.zip", "bytes"),
+    "archive of a suite that is judged": Companion("suite judge suite outputs", "suite/Constant.zip", "bytes"),
     "suite that is judged": Companion("suite judge suite outputs", "suite/suite.json", "json"),
     "outputs of a suite": Companion("suite judge suite outputs", "outputs/FIRST", "bytes"),
     "results of a suite": Companion("suite difference run.json other.json", "run.json", "json"),
@@ -136,7 +136,7 @@ def files() -> Mapping[str, bytes]:
         for line in (
             "check wrong.onnx --jobs 1 --resume journal",
             "verify controller.onnx controller.vnnlib --certificate controller.json",
-            "suite make suite --operator Relu",
+            "suite make suite --operator Constant",
             "suite run suite --runtime reference --resume finished --format json --output run.json",
             "audit m.onnx --output pack",
             "fix wrong.onnx --output fixed.onnx --report record.json",
@@ -158,7 +158,7 @@ def _write_outputs(suite: Path, outputs: Path) -> None:
     """The expected outputs of a suite, as if an implementation had computed them."""
     import zipfile
 
-    with zipfile.ZipFile(suite / "Relu.zip") as archive:
+    with zipfile.ZipFile(suite / "Constant.zip") as archive:
         for name in archive.namelist():
             if name.rpartition("/")[2].startswith("output_"):
                 (outputs / name).parent.mkdir(parents=True, exist_ok=True)

@@ -327,8 +327,8 @@ def rewrite_documents() -> list[str]:
     )
     validation = Validation(
         5, 4, 3, 200, False, 2, ("rename",), "it has no type", ("Erf",), ("fold",), "one run failed",
-        Answer.UNDECIDED, "'a' and 'b': two constants differ", ("x=[0,1]",), "ieee-any", {"y": 0.5, "z": None},
-        ("pow-constant",),
+        Answer.UNDECIDED, "'a' and 'b': two constants differ", ("channels",), ("x=[0,1]",), "ieee-any",
+        {"y": 0.5, "z": None}, ("pow-constant",),
     )  # fmt: skip
     failing = CheckReport.of(Report(
         "new.onnx", structs.replace(FULL, deviations=None), Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),

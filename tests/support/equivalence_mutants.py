@@ -2,7 +2,8 @@
 
 A mutant differs in one place: the last bit of a weight, epsilon, pads, axes of equal extent, a stride, the order of
 operands, a dropped Relu, a constant that another one absorbs, a shape that agrees for N = 1 only, a signed zero, an
-infinite weight, the operator set.  The judge runs both models exactly, with special values, and in double precision.
+infinite weight, a zero point, the direction of a recurrent operator, the operator set.  The judge runs both models
+exactly, with special values, and in double precision.
 """
 
 from __future__ import annotations
@@ -157,7 +158,66 @@ def gated(seed: int) -> onnx.ModelProto:
     return b.model([2, 4], b("Max", top, value) if seed % 2 else b("Max", value, top))
 
 
-FAMILIES = (convolutional, dense, moving, shaped, absorbing, versioned, gated)
+def quantized(seed: int) -> onnx.ModelProto:
+    """Two products between QuantizeLinear and DequantizeLinear, of which the second has integer weights by channel."""
+    b = Builder(seed)
+    scale, zero, weight_zero = b.constant(0.05), b.constant(128, np.uint8), b.constant(0, np.int8)
+
+    def passage(value: str, step: str, least: str) -> str:
+        return b("DequantizeLinear", b("QuantizeLinear", value, step, least), step, least)
+
+    weights = b("DequantizeLinear", b.constant(b.random.integers(-100, 100, (4, 3)), np.int8), b.constant(0.02),
+                weight_zero)  # fmt: skip
+    value = b("MatMul", passage(b("Relu", "x") if seed % 2 else "x", scale, zero), weights)
+    value = passage(b("Add", value, b.weights(3)), b.constant(0.1), b.constant(110, np.uint8))
+    value = passage(b("Transpose", value, perm=[1, 0]), scale, b.constant(100, np.uint8))
+    further = b("DequantizeLinear", b.constant(b.random.integers(-100, 100, (2, 3)), np.int8),
+                b.constant([0.01, 0.02, 0.03]), b.constant([0, 0, 0], np.int8), axis=1)  # fmt: skip
+    return b.model([2, 4], b("MatMul", value, further) if seed % 3 else b("Relu", b("MatMul", value, further)))
+
+
+def recurrent(seed: int) -> onnx.ModelProto:
+    """LSTM or GRU with constant weights, forwards, backwards or both, and what reads its sequence."""
+    b, hidden = Builder(seed), 2
+    operator, gates = (("LSTM", 4), ("GRU", 3))[seed % 2]
+    direction = ("forward", "reverse", "bidirectional")[seed // 2 % 3]
+    count = 1 + (direction == "bidirectional")
+    weights = b.weights(count, gates * hidden, 3), b.weights(count, gates * hidden, hidden)
+    bias = [b.weights(count, 2 * gates * hidden)] if seed % 5 else []
+    value = b(operator, "x", *weights, *bias, hidden_size=hidden, direction=direction, outputs=2)
+    value = b("Reshape", b("Transpose", value, perm=[0, 2, 1, 3]), b.constant([3, 2, -1], np.int64))
+    return b.model([3, 2, 3], b("Relu", b("Add", value, b.weights(count * hidden))))
+
+
+def repeated(seed: int) -> onnx.ModelProto:
+    """A Loop or a Scan whose body reads constants from outside."""
+    b = Builder(seed)
+    factor, offset = b.weights(3), b.weights(3)
+    row = [helper.make_node("Mul", ["state", factor], ["scaled"]), helper.make_node("Tanh", ["scaled"], ["bent"])]
+    declared = {name: helper.make_tensor_value_info(name, FLOAT, [3]) for name in ("state", "step", "next", "seen")}
+    if seed % 2:
+        row += [helper.make_node("Add", ["bent", "step"], ["next"]), helper.make_node("Neg", ["next"], ["seen"])]
+        body = helper.make_graph(row, "body", [declared[name] for name in ("state", "step")],
+                                 [declared[name] for name in ("next", "seen")])  # fmt: skip
+        value = b("Scan", offset, "x", outputs=2, body=body, num_scan_inputs=1)
+    else:
+        row += [helper.make_node("Add", ["bent", offset], ["next"]), helper.make_node("Neg", ["next"], ["seen"]),
+                helper.make_node("Identity", ["go"], ["on"])]  # fmt: skip
+        number, go = (helper.make_tensor_value_info(name, kind, []) for name, kind in (
+            ("number", INT), ("go", TensorProto.BOOL)))  # fmt: skip
+        on = helper.make_tensor_value_info("on", TensorProto.BOOL, [])
+        body = helper.make_graph(row, "body", [number, go, declared["state"]],
+                                 [on, declared["next"], declared["seen"]])  # fmt: skip
+        first = b("ReduceMax", "x", axes=[0], keepdims=0)
+        value = b("Loop", b.constant(2 + seed % 3, np.int64), b.constant(True, np.bool_), first, outputs=2, body=body)
+    listed = b.nodes[-1].output[1]
+    total = b("Sub", listed, b("Unsqueeze", value, b.constant([0], np.int64)))
+    return b.model([4, 3], b("Mul", total, b.weights(3)))
+
+
+FAMILIES = (
+    convolutional, dense, moving, shaped, absorbing, versioned, gated, quantized, recurrent, repeated,
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------ what an optimizer does
@@ -333,6 +393,22 @@ def index(model: onnx.ModelProto, random: np.random.Generator) -> bool:
     return True
 
 
+def small_integer(model: onnx.ModelProto, random: np.random.Generator) -> bool:
+    """A zero point or a quantized weight."""
+    small = TensorProto.UINT8, TensorProto.INT8
+    tensor = _chosen(random, [each for each in model.graph.initializer if each.data_type in small])
+    if tensor is None:
+        return False
+    array = numpy_helper.to_array(tensor).copy()
+    array.reshape(-1)[int(random.integers(array.size))] += 1
+    tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+    return True
+
+
+def direction(model: onnx.ModelProto, random: np.random.Generator) -> bool:
+    return _attribute(model, random, "direction", lambda value: {b"forward": "reverse"}.get(value, "forward"))
+
+
 def one_sample(model: onnx.ModelProto, random: np.random.Generator) -> bool:
     """A shape that holds for N = 1 only."""
     changed = False
@@ -357,7 +433,7 @@ def nothing(model: onnx.ModelProto, random: np.random.Generator) -> bool:
 KINDS = {
     each.__name__: each
     for each in (last_bit, infinite, zero_sign, negated, epsilon, pads, strides, axes, axis, operands, dropped, index,
-                 one_sample, operator_set, nothing)
+                 one_sample, operator_set, small_integer, direction, nothing)
 }  # fmt: skip
 
 

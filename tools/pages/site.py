@@ -39,6 +39,7 @@ def generated() -> Mapping[str, str]:
     """The generated pages and pictures by the paths they would have in the repository."""
     proved = theorems()
     traced = traces(proved)
+    by_id = {theorem.id: theorem for theorem in proved}
     whole: dict[str, list[str]] = {}
     for theorem in proved:
         if of_operator(theorem) and theorem.id.count(".") == 2:
@@ -52,7 +53,7 @@ def generated() -> Mapping[str, str]:
     }
     for operator in catalogue.operators():
         made[f"docs/operators/{operator.name.lower()}.md"] = operators.page(
-            operator, traced, whole.get(operator.name, ()), {theorem.id: theorem for theorem in proved}
+            operator, traced, whole.get(operator.name, ()), by_id
         )
     known = record.read(record.usual_path())
     return made | {f"docs/theorems/{name}": text for name, text in theorem_pages.pages(proved, known).items()}

@@ -89,7 +89,7 @@ def _exists(operator: str, operator_set: int) -> bool:
     return schema is not None and not schema.deprecated
 
 
-class _Operand(Struct, frozen=True):
+class _KnownInput(Struct, frozen=True):
     """An input as `written_attention` reads it."""
 
     facts: TensorFacts
@@ -121,11 +121,11 @@ def stated_attention(site: Site) -> Replacement | None:
     return None if written is None else _replacement(site, written.nodes, written.results, constants)
 
 
-def _operands(site: Site) -> Iterator[_Operand | None]:
+def _operands(site: Site) -> Iterator[_KnownInput | None]:
     for index, facts in enumerate(site.inputs):
         tensor = site.constant(index)
         array = None if tensor is None else constant_tensors.decoded(tensor)
-        yield None if facts is None else _Operand(facts, site.shape(index), array)
+        yield None if facts is None else _KnownInput(facts, site.shape(index), array)
 
 
 def _replacement(
