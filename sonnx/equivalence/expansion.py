@@ -388,10 +388,12 @@ class Expansion:
             return None
         nodes, results = found
         self.store.assume(MEANING.format(node.operator))
+        # Peepholes of zero change nothing over the reals, but 0 times an infinite cell is NaN.
+        own = f"{node.operator} with peepholes" if any(node.inputs[7:]) else node.operator
         for name, result in zip(node.outputs, results, strict=False):
             if name:
                 last = Node("", "Identity", "", "", (result,), (name,), ())
-                self.results.append(PassedOn(last, node.operator))
+                self.results.append(PassedOn(last, own))
                 nodes.append(last)
         return nodes
 

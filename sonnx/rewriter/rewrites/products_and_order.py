@@ -47,7 +47,9 @@ def multiplied_parts(site: Site) -> Replacement | None:
     if number > MAX_FACTORS:
         return None
     keeps = site.attributes.get("keepdims")
-    kept = keeps is None or keeps.value != 0
+    if keeps is not None and keeps.value not in (0, 1):
+        return None
+    kept = keeps is None or keeps.value == 1
     result = tuple([1 if axis in gone else extent for axis, extent in enumerate(shape) if kept or axis not in gone])
     sequence, stack = NodeSequence(site.node.outputs[0], site.operator_set), (outer, number, inner)
     whole = sequence.reshape(site.node.inputs[0], stack)
