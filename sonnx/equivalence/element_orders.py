@@ -54,7 +54,9 @@ def _multiplied(
 ) -> str | None:
     shape = first.shape or ()
     axes: Any = values.get("axes") or () if given is None else given.tolist()
-    if not first.is_float or values.get("keepdims", 1) not in (0, 1) or any(not -len(shape) <= axis < len(shape) for axis in axes):
+    if values.get("keepdims", 1) not in (0, 1):
+        return None
+    if not first.is_float or any(not -len(shape) <= axis < len(shape) for axis in axes):
         return None
     gone = {axis % len(shape) for axis in axes}
     if not axes:
