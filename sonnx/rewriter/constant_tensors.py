@@ -130,9 +130,9 @@ def _opaque(tensor: Tensor) -> np.dtype[Any] | None:
 
 def decoded(tensor: Tensor) -> Array | None:
     """The numbers of a constant; None where the executor does not know its type or the values are not in the file."""
+    if 0 in tensor.dims and tensor.content is None and tensor.external is None:
+        tensor = replace(tensor, content=memoryview(b""))  # a tensor without elements needs no field of values
     dtype, values = ELEMENTS.get(tensor.element or ""), undecoded(tensor)
-    if dtype is not None and dtype != TEXT and 0 in tensor.dims and not tensor.external:
-        return np.empty(tensor.dims, dtype)  # a tensor without elements needs no field of values
     if dtype is None or dtype == TEXT or values is None:
         return None
     return values.view(dtype.newbyteorder("<")).astype(dtype, copy=False)

@@ -29,6 +29,8 @@ from sonnx.report.phrases import VERDICT_PHRASES, grouped, operators_outside, pl
 from sonnx.report.rendered import Rendered
 from sonnx.rewriter.cost import Cost
 
+HOLDS_FOR = "holds for "
+"""How the note of a rewrite begins whose result has the values of the original for some inputs only."""
 SHOWN_EDITS = 8
 """Places of one rewrite that are printed by default; the JSON record has all."""
 
@@ -216,7 +218,7 @@ def _summary(result: FixResult) -> Iterator[str]:
     for reason, number in result.causes.items():
         yield f"{number} findings behind one cause: {reason}"
     if result.rewrites:
-        yield f"grade: {result.validation.qualified_grade}"
+        yield f"grade: {_grade(result)}"
         yield f"nodes: {_nodes(result)}"
         yield f"estimated: {_costs(result)}"
         yield result.validation.sentence
@@ -226,6 +228,12 @@ def _nodes(result: FixResult) -> str:
     """The price of the rewrites in nodes; --keep leaves those of an operator."""
     before, after = result.before.coverage.nodes, result.after.coverage.nodes
     return f"{before} before, {after} after"
+
+
+def _grade(result: FixResult) -> str:
+    """How values are related, and for which inputs only."""
+    limits = sorted({each.changes.partition(":")[0] for each in result.rewrites if each.changes.startswith(HOLDS_FOR)})
+    return ", which ".join([result.validation.qualified_grade, *limits])
 
 
 def _kept(nodes: Sequence[KeptNode]) -> str:
@@ -293,7 +301,7 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
     yield from result.conditions.facts()
     yield "findings before", counted(result.before)
     yield "findings after", counted(result.after)
-    yield "grade", result.validation.qualified_grade
+    yield "grade", _grade(result)
     yield "nodes", _nodes(result)
     yield "estimated", _costs(result)
     outside = operators_outside(result.after.findings)
