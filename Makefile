@@ -234,7 +234,7 @@ bounds-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.fusions
 	nice -n 19 $(BIN)/python -m tests.support.bounded_models
 
-# 100,000 random models with graphs inside nodes, through every rewrite, in JOBS processes: four hours of processor time.
+# 100,000 random models with graphs inside nodes, through every rewrite, in JOBS processes: six hours of processor time.
 # It also ends after MINUTES.
 JOBS ?= 2
 rewriting-campaign: $(VENV)/installed
