@@ -234,9 +234,11 @@ bounds-campaign: $(VENV)/installed
 	nice -n 19 $(BIN)/python -m tests.support.fusions
 	nice -n 19 $(BIN)/python -m tests.support.bounded_models
 
-# 100,000 random models with graphs inside nodes, through every rewrite; it also ends after MINUTES.
+# 100,000 random models with graphs inside nodes, through every rewrite, in JOBS processes: six hours of processor time.
+# It also ends after MINUTES.
+JOBS ?= 2
 rewriting-campaign: $(VENV)/installed
-	nice -n 19 $(BIN)/python -m tests.support.nested_models --minutes $(MINUTES)
+	nice -n 19 $(BIN)/python -m tests.support.nested_models --minutes $(MINUTES) --jobs $(JOBS)
 
 # 1,000 changed certificates against the program that checks them; two minutes.
 certificate-campaign: $(VENV)/installed

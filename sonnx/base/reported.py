@@ -178,7 +178,7 @@ class _Conversion:
 
     def __init__(self) -> None:
         self.floats = False
-        self._known: dict[int, tuple[Any, Any]] = {}
+        self.known: dict[int, tuple[Any, Any]] = {}
         """The frozen parts so far with their data, by identity: a report names few nodes and rules very often."""
 
     def data(self, value: Any) -> Any:
@@ -188,9 +188,9 @@ class _Conversion:
 
     def once(self, value: Struct | tuple[Any, ...]) -> Any:
         """As `data`, of a part that may occur again."""
-        known = self._known.get(id(value))
+        known = self.known.get(id(value))
         if known is None:
-            known = self._known[id(value)] = value, self.data(value)  # the value is kept, so that no other has its id
+            known = self.known[id(value)] = value, self.data(value)  # the value is kept, so that no other has its id
         return known[1]
 
 
@@ -243,7 +243,9 @@ def _converter_of_structure(kind: type[Struct]) -> _Converter:
             if data[name] == "":
                 data[name] = None
         for name, absent_if_empty in others:
-            data[name] = _part(data[name], absent_if_empty, conversion)
+            part = data[name]
+            known = conversion.known.get(id(part))
+            data[name] = _part(part, absent_if_empty, conversion) if known is None else known[1]
         return data
 
     return convert

@@ -1,6 +1,7 @@
 """Operators that the executor does not run, on constants: results that are exact in every implementation.
 
-They compute with whole numbers and truth values, or choose among elements; nothing is rounded.
+They compute with whole numbers and truth values, or choose among elements; nothing is rounded but by Cos, which is
+rounded once, as the profile rounds functions of real numbers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from sonnx.model.ir import Node
 from sonnx.model.reader import element_names
+from sonnx.numerics.elementwise import each
 from sonnx.numerics.formats import ELEMENTS, Array
 
 Arrays: TypeAlias = Sequence[Array | None]
@@ -108,11 +110,14 @@ def _least(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
 
 @_exactly("CumSum", exclusive=0, reverse=0)
 def _sums(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
-    """ONNX CumSum-11 and CumSum-14, of whole numbers whose sums the type holds."""
+    """ONNX CumSum-11 and CumSum-14, of whole numbers whose sums the type holds; of floats those that are exact."""
     data, axis = inputs[0], inputs[1]
-    if data is None or axis is None or not _is_whole(data) or axis.size != 1 or not data.size:
+    if data is None or axis is None or axis.size != 1 or not data.size or data.dtype.kind not in "iuf":
         return None
-    if sum(abs(int(number)) for number in data.reshape(-1)) > np.iinfo(data.dtype).max:
+    if data.dtype.kind == "f" and not (np.isfinite(data).all() and (data == np.trunc(data)).all()):
+        return None
+    most = np.iinfo(data.dtype).max if _is_whole(data) else 2 ** np.finfo(data.dtype).nmant
+    if sum(abs(int(number)) for number in data.reshape(-1)) > most or (np.signbit(data) & (data == 0)).any():
         return None
     along = int(axis.reshape(-1)[0])
     source = np.flip(data, along) if attributes["reverse"] else data
@@ -120,6 +125,13 @@ def _sums(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
     if attributes["exclusive"]:
         found = found - source
     return np.flip(found, along) if attributes["reverse"] else found
+
+
+@_exactly("Cos")
+def _cosine(attributes: Mapping[str, Any], inputs: Arrays) -> Array | None:
+    """ONNX Cos-7 to Cos-22, rounded once."""
+    [data] = inputs
+    return None if data is None or data.dtype.kind != "f" else each(lambda x, once: once.cos(x), data)
 
 
 @_exactly("OneHot", axis=-1)

@@ -2,7 +2,7 @@
 
 ONNX TopK-11 to TopK-24: the largest or least elements in order, of equal ones that with the lower index first.  An
 element stands where as many elements stand before it, which is a count of comparisons.  Of NaN the text says nothing.
-ONNX ReduceProd-1 to ReduceProd-18: the product, over the reals.
+ONNX ReduceProd-1 to ReduceProd-18: the product, over the reals; of two factors it is rounded once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def ordered_or_multiplied(
         return None
     if node.operator == "ReduceProd":
         result = _multiplied(nodes, node.inputs[0], first, values, given)
-        return None if result is None else (nodes.nodes, [result], False)
+        is_rounded_once = sum(written.operator == "Mul" for written in nodes.nodes) <= 1
+        return None if result is None else (nodes.nodes, [result], is_rounded_once)
     if given is None or given.size != 1 or operator_set < COUNT_AS_INPUT:
         return None
     results = _ordered(nodes, node.inputs[0], first, values, int(given.reshape(())))
@@ -53,7 +54,9 @@ def _multiplied(
 ) -> str | None:
     shape = first.shape or ()
     axes: Any = values.get("axes") or () if given is None else given.tolist()
-    if not first.is_float or values.get("keepdims", 1) not in (0, 1) or any(not -len(shape) <= axis < len(shape) for axis in axes):
+    if values.get("keepdims", 1) not in (0, 1):
+        return None
+    if not first.is_float or any(not -len(shape) <= axis < len(shape) for axis in axes):
         return None
     gone = {axis % len(shape) for axis in axes}
     if not axes:

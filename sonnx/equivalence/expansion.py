@@ -437,11 +437,14 @@ class Expansion:
         if found is None:
             return None
         nodes, results, exact = found
+        [first, *_] = place.values(visit.inputs)
+        # How a product rounds may depend on the order of its factors, which its value over the reals does not.
+        own = node.operator if first is None else f"{node.operator} of {first.number}"
         self.store.assume((NUMBERS_ONLY if node.operator == "TopK" else MEANING).format(node.operator))
         for name, result in zip(node.outputs, results, strict=False):
             if name:
                 last = Node("", "Identity", "", "", (result,), (name,), ())
-                self.results += [] if exact else [PassedOn(last, node.operator)]
+                self.results += [] if exact else [PassedOn(last, own, elementwise=True)]
                 nodes.append(last)
         return nodes
 

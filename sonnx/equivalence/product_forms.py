@@ -177,22 +177,19 @@ def _stack_of_products(store: Store, sources: Sequence[Term], shape: Sequence[in
 
 
 def _groups(store: Store, sources: Sequence[Term], shape: Sequence[int]) -> Term | None:
-    """Convolutions of the parts of the channels of one term, in order, as a convolution in groups."""
+    """Convolutions of values of one shape as a convolution in groups of their channels together."""
     first = sources[0]
-    application, part = first.application, first.inputs[0]
-    if application is None or application.names.get("group") != 1 or part is None or part.operator != "moved":
+    application, parts = first.application, [source.inputs[0] for source in sources]
+    if application is None or application.names.get("group") != 1:
         return None
-    whole = part.inputs[0]
-    if len(part.inputs) != 1 or whole is None or whole.shape is None or len(whole.shape) < 3 or part.shape is None:
+    known = [part for part in parts if part is not None and part.shape is not None and len(part.shape) > 2]
+    if len(known) < len(parts) or len({part.shape for part in known}) > 1 or sum(map(size, known)) > MAX_ELEMENTS:
         return None
-    channels = part.shape[1]
-    if channels * len(sources) != whole.shape[1]:
-        return None
-    numbered = np.arange(size(whole), dtype=np.int32).reshape(whole.shape)
-    for index, source in enumerate(sources):
-        places = numbered[:, index * channels : (index + 1) * channels]
-        if moved(store, [whole], np.ascontiguousarray(places).reshape(-1), places.shape) is not source.inputs[0]:
-            return None
+    extents = known[0].shape or ()
+    numbered = [np.arange(size(part), dtype=np.int32).reshape(extents) + index * size(part)
+                for index, part in enumerate(known)]  # fmt: skip
+    places = np.concatenate(numbered, axis=1)
+    whole = moved(store, known, places.reshape(-1), places.shape)
     constants = []
     for place in range(1, len(first.inputs)):
         arrays = [None if term.inputs[place] is None else term.inputs[place].array for term in sources]  # type: ignore[union-attr]  # asked before

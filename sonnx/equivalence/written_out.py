@@ -16,7 +16,7 @@ import numpy as np
 from sonnx.equivalence.fused import AXES, PARAMETERS, STEP, Fused, activations
 from sonnx.language.evaluator import TensorFacts, first_unknown
 from sonnx.model.ir import Attribute, Node
-from sonnx.numerics.formats import ELEMENTS, Array
+from sonnx.numerics.formats import ELEMENTS, TEXT, Array
 from sonnx.operators import operator_facts
 
 AXES_ARE_INPUT = 18
@@ -242,9 +242,9 @@ class _Call:
         return written
 
     def _number(self, word: str) -> Array | None:
-        """A number of the type of the first input, or the number of an attribute, or all of its numbers."""
+        """A number of the type of the first input, or the number of an attribute, or all of them; a text has none."""
         kind = ELEMENTS.get(str(self.first.type)) if self.first is not None else None
-        if kind is None:
+        if kind is None or kind == TEXT:
             return None
         if word.startswith("$"):
             name, _, absent = word[1:].partition("|")

@@ -182,8 +182,6 @@ class Validation(Struct, frozen=True):
     """What the comparison of both models as terms shows for every input; null where it was not made."""
     stopped: Annotated[str, HIDDEN] = ""
     """Where that comparison stopped; or the shapes that it holds for, after a space."""
-    terms_after: Annotated[tuple[str, ...], ADDED] = field(default=(), name="terms_since")
-    """Kinds of rewrites without which the original is not valid ONNX: that comparison does not include them."""
     box: Annotated[tuple[str, ...], ADDED] = ()
     """The ranges of inputs for the differences."""
     hypotheses: Annotated[OptionalText, ADDED] = ""
@@ -194,6 +192,8 @@ class Validation(Struct, frozen=True):
     """Of the rewrites that change values those whose ideal value differs by a certified bound, made after what was
     compared as terms.
     """
+    terms_after: Annotated[tuple[str, ...], ADDED] = field(default=(), name="terms_since")
+    """Kinds of rewrites without which the original is not valid ONNX: that comparison does not include them."""
 
     @property
     @reported_as("done")
@@ -290,6 +290,19 @@ class Validation(Struct, frozen=True):
         return tuple(OutputDifference(name, most) for name, most in self.bounds.items())
 
 
+class KeptNode(Struct, frozen=True):
+    """A node that stays as it is, because what takes its place would cost much more."""
+
+    where: str
+    """The place in the original."""
+    name: str
+    """The name of the node, "" where it has none."""
+    operator: str
+    """Its operator."""
+    ratio: float
+    """The estimated cost of what takes its place by that of the node."""
+
+
 class FixRecord(Result, frozen=True, kw_only=True):
     """The record of a rewritten model: sonnx fix --report, --format json."""
 
@@ -309,6 +322,8 @@ class FixRecord(Result, frozen=True, kw_only=True):
     """What still fails or is open, by rule."""
     validation: Validation
     """What was compared between both models."""
+    kept: Annotated[tuple[KeptNode, ...], ADDED] = ()
+    """Nodes that --keep-slow leaves as they are."""
 
 
 class ReadRecord(Struct, frozen=True):

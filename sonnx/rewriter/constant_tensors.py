@@ -130,6 +130,8 @@ def _opaque(tensor: Tensor) -> np.dtype[Any] | None:
 
 def decoded(tensor: Tensor) -> Array | None:
     """The numbers of a constant; None where the executor does not know its type or the values are not in the file."""
+    if 0 in tensor.dims and tensor.content is None and tensor.external is None:
+        tensor = replace(tensor, content=memoryview(b""))  # a tensor without elements needs no field of values
     dtype, values = ELEMENTS.get(tensor.element or ""), undecoded(tensor)
     if dtype is None or dtype == TEXT or values is None:
         return None

@@ -35,6 +35,8 @@ class RewriteContext(Struct, frozen=True, dict=True):
     facts: Mapping[str, TensorFacts] = {}
     hints: Mapping[str, TensorFacts] = {}
     kept: frozenset[str] = frozenset()
+    kept_nodes: frozenset[str] = frozenset()
+    """The first outputs of nodes that stay as they are."""
     sources: Mapping[str, int] = {}
     """For the first output of each node of the main graph, the index of the node in the original it was made from."""
     is_dry: bool = False

@@ -6,7 +6,7 @@ movements of elements none.  It says how a rewriting changes the cost, not how l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from msgspec import Struct
@@ -28,20 +28,37 @@ class Cost(Struct, frozen=True):
     unknown: int
 
 
+OPERATION, BYTE, CALL = 1e-10, 2e-10, 1e-6
+"""Seconds of an operation, of a byte that is written, and of starting a node, of one core of a common processor."""
+
+
 def cost_of(model: Model, facts: Facts) -> Cost:
     """The cost of a model whose values have these facts."""
+    costs = [*_costs(model, facts)]
+    known = [cost for cost in costs if cost is not None]
+    operations, written = sum(cost[0] for cost in known), sum(cost[1] for cost in known)
+    return Cost(operations, written, len(costs) - len(known))
+
+
+def node_seconds(model: Model, facts: Facts) -> dict[int, float | None]:
+    """The estimated seconds of a run of each node of the main graph, by its index; None where a shape is not known."""
+    return {
+        index: None if cost is None else CALL + OPERATION * cost[0] + BYTE * cost[1]
+        for index, cost in enumerate(_costs(model, facts))
+    }
+
+
+def _costs(model: Model, facts: Facts) -> Iterator[tuple[int, int] | None]:
+    """The operations and the bytes of each node."""
     constants = {tensor.name: tensor for tensor in model.graph.initializers}
-    operations = written = unknown = 0
     for node in model.graph.nodes:
         sizes = [_size(name, facts) for name in node.outputs if name]
         terms = _terms_of_a_sum(node, facts, constants)
         if None in sizes or terms is None:
-            unknown += 1
+            yield None
             continue
         elements = sum(elements for elements, _ in filter(None, sizes))
-        written += sum(elements * width for elements, width in filter(None, sizes))
-        operations += elements * terms
-    return Cost(operations, written, unknown)
+        yield elements * terms, sum(elements * width for elements, width in filter(None, sizes))
 
 
 def _shape(name: str, facts: Facts, constants: Mapping[str, Tensor]) -> tuple[int, ...] | None:

@@ -30,6 +30,7 @@ from sonnx.rewriter.model_writing import ModelWriting
 from sonnx.rewriter.opened_model import opened_model
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.rounds import rewritten_until_stable
+from sonnx.rewriter.slow_nodes import rewritten_within
 from sonnx.rewriter.validation import compared_as_terms, validate
 from sonnx.rewriter.walk import WalkResult, walk
 
@@ -52,7 +53,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     opened = opened_model(source, options)
     before, bound, context, written, checks = opened.before, opened.bound, opened.context, opened.written, opened.checks
     rules = context.active_rules
-    result = rewritten_until_stable(context)
+    context, result, kept = rewritten_within(context, options.keep_slow)
     data, values = written.file_of(result.model, result.sources)
     final = written.as_checked(data, values, opened.limits)
     unchanged = not result.applied and is_same(opened.original, final)
@@ -88,7 +89,7 @@ def fix(source: Source, options: FixOptions) -> FixResult:
     )
     files = opened.value_files
     return FixResult(
-        before, after, applied, result.unknown_shapes, validation, conditions, data, costs, values, files, sides
+        before, after, applied, result.unknown_shapes, validation, conditions, data, costs, values, files, sides, kept
     )
 
 

@@ -23,12 +23,14 @@ from sonnx.profile import catalogue
 from sonnx.report.check import CheckReport
 from sonnx.report.check_document import STANDINGS
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, rule_criterion
-from sonnx.report.fix_record import AppliedRewrite, CheckedModel, FixRecord, RemainingFindings, Validation
+from sonnx.report.fix_record import AppliedRewrite, CheckedModel, FixRecord, KeptNode, RemainingFindings, Validation
 from sonnx.report.graph_pair import Emphasis, PairedGraphs, pictures
 from sonnx.report.phrases import VERDICT_PHRASES, grouped, operators_outside, place
 from sonnx.report.rendered import Rendered
 from sonnx.rewriter.cost import Cost
 
+HOLDS_FOR = "holds for "
+"""How the note of a rewrite begins whose result has the values of the original for some inputs only."""
 SHOWN_EDITS = 8
 """Places of one rewrite that are printed by default; the JSON record has all."""
 
@@ -56,6 +58,8 @@ class FixResult(Struct, Rendered, frozen=True):
     """The files of the values of the original."""
     sides: tuple[Side, Side] | None = None
     """Both models, for the drawings of the page."""
+    kept: tuple[KeptNode, ...] = ()
+    """The nodes that --keep-slow leaves as they are."""
 
     @property
     def source_sha256(self) -> str:
@@ -115,6 +119,7 @@ class FixResult(Struct, Rendered, frozen=True):
             rewrites=self.rewrites,
             left=self.remaining,
             validation=self.validation,
+            kept=self.kept,
         )
 
     @property
@@ -208,10 +213,12 @@ def _summary(result: FixResult) -> Iterator[str]:
     outside = operators_outside(result.after.findings)
     if outside:
         yield f"operators left that are outside the profile: {outside}"
+    if result.kept:
+        yield f"left as they are, because the replacement is slow: {_kept(result.kept)}"
     for reason, number in result.causes.items():
         yield f"{number} findings behind one cause: {reason}"
     if result.rewrites:
-        yield f"grade: {result.validation.qualified_grade}"
+        yield f"grade: {_grade(result)}"
         yield f"nodes: {_nodes(result)}"
         yield f"estimated: {_costs(result)}"
         yield result.validation.sentence
@@ -221,6 +228,18 @@ def _nodes(result: FixResult) -> str:
     """The price of the rewrites in nodes; --keep leaves those of an operator."""
     before, after = result.before.coverage.nodes, result.after.coverage.nodes
     return f"{before} before, {after} after"
+
+
+def _grade(result: FixResult) -> str:
+    """How values are related, and for which inputs only."""
+    limits = sorted({each.changes.partition(":")[0] for each in result.rewrites if each.changes.startswith(HOLDS_FOR)})
+    return ", which ".join([result.validation.qualified_grade, *limits])
+
+
+def _kept(nodes: Sequence[KeptNode]) -> str:
+    """The nodes that --keep-slow leaves, with the estimated ratio of costs."""
+    shown = [f"{node.operator} {node.name or node.where} ({node.ratio:.1f} times)" for node in nodes[:SHOWN_EDITS]]
+    return ", ".join(shown) + (f" and {len(nodes) - SHOWN_EDITS} more" if len(nodes) > SHOWN_EDITS else "")
 
 
 def _costs(result: FixResult) -> str:
@@ -282,12 +301,14 @@ def _facts(result: FixResult) -> Iterator[tuple[str, str]]:
     yield from result.conditions.facts()
     yield "findings before", counted(result.before)
     yield "findings after", counted(result.after)
-    yield "grade", result.validation.qualified_grade
+    yield "grade", _grade(result)
     yield "nodes", _nodes(result)
     yield "estimated", _costs(result)
     outside = operators_outside(result.after.findings)
     if outside:
         yield "operators left that are outside the profile", outside
+    if result.kept:
+        yield "left as they are, because the replacement is slow", _kept(result.kept)
     yield "validation", escape_once(result.validation.sentence)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from sonnx.profile.rewrites import OUTSIDE
 from sonnx.report.fix_forecast import FixForecast, Forecast, ForecastRequest
 from sonnx.rewriter.dry_run import what_is_left
 from sonnx.rewriter.options import FixOptions
-from sonnx.rewriter.sizes import Numbers, OpenSizes, Possible, broken, open_choices, possible_numbers
+from sonnx.rewriter.sizes import Numbers, OpenSizes, Possible, broken, open_choices, possible_numbers, usual_numbers
 
 MOST_TRIED = 6
 """Shapes that the rewriting itself is tried at: behind an operator that it replaces a window can fail to fit."""
@@ -44,8 +44,10 @@ def forecast_of(request: ForecastRequest) -> Forecast:
         _, exact, bounded = what_is_left(request.model, options)
         return Forecast(_forecast(exact, bounded))
     is_possible = Possible(bound, ActiveRules(catalogue.edition_named(request.edition), request.strict_versions))
-    reason = NO_SIZES
-    for numbers in islice(_few(possible_numbers(sizes, is_possible)), MOST_TRIED):
+    reason, best = NO_SIZES, None
+    usual = usual_numbers(sizes, is_possible)
+    proposed = islice(_few(possible_numbers(sizes, is_possible)), MOST_TRIED)
+    while (numbers := next(usual if best else chain(proposed, usual), None)) is not None:
         shapes = sizes.shapes(numbers)
         given = replace(options, input_shapes={**request.input_shapes, **shapes})
         try:
@@ -55,8 +57,12 @@ def forecast_of(request: ForecastRequest) -> Forecast:
             continue
         if any(broken(after) - broken(before) - is_possible.before for after in (exact, bounded)):
             continue
-        return Forecast(_forecast(exact, bounded, shapes, open_choices(sizes, numbers, is_possible)))
-    return Forecast(reason=reason)
+        forecast = _forecast(exact, bounded, shapes, open_choices(sizes, numbers, is_possible))
+        if best is None or sum(forecast.left_within_bound.values()) < sum(best.left_within_bound.values()):
+            best = forecast
+        if not best.left_within_bound:
+            break
+    return Forecast(reason=reason) if best is None else Forecast(best)
 
 
 def _few(found: Iterator[Numbers]) -> Iterator[Numbers]:

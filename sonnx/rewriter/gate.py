@@ -128,6 +128,9 @@ def _refines(after: Type, before: Type) -> bool:
 
 
 def _refines_dimension(after: Dimension, before: Dimension) -> bool:
+    """Whether a number, or a symbol, takes the place of nothing: older exporters write -1 for what is not known."""
+    if isinstance(before, int) and before < 0:
+        return isinstance(after, int)
     return before is None or after == before or (isinstance(before, str) and isinstance(after, int))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Annotated
 
-from sonnx.base.options import HOW_IT_IS_CALLED, Argument, amount, names
+from sonnx.base.options import HOW_IT_IS_CALLED, Argument, amount, names, positive
 from sonnx.checker.options import EditionOptions, StrictVersions
 
 DEFAULT_SAMPLES = 3
@@ -21,6 +21,14 @@ class FixOptions(EditionOptions, frozen=True, kw_only=True):
         Collection[str],
         Argument("leave the nodes of these operators as they are, comma-separated", metavar="OPERATOR", collect=names),
     ] = ()
+    keep_slow: Annotated[
+        float | None,
+        Argument(
+            "leave nodes as they are whose replacement is estimated to cost more than FACTOR times as much",
+            metavar="FACTOR",
+            read=positive,
+        ),
+    ] = None
     input: Annotated[
         Collection[str],
         Argument(

@@ -7,9 +7,13 @@ and none is used where one contradicts what sonnx computes (`contradicted`).
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from math import prod
+from threading import Lock
 
 import msgspec
 from msgspec.structs import replace
@@ -25,7 +29,7 @@ from sonnx.rewriter.shape_inference import InferredType
 from sonnx.supervise.process import ProcessEnded
 from sonnx.supervise.service import Service, ServiceLimits
 
-LIMITS = ServiceLimits(seconds=60, megabytes=8192)
+LIMITS = ServiceLimits(seconds=60, megabytes=8192, idle=20)
 MAX_ELEMENTS = 1024
 """Elements of an initializer that a shape can depend on; of larger ones the inference gets type and shape only."""
 
@@ -92,19 +96,49 @@ def _type_of(tensor: Tensor) -> Type:
     return Type("tensor", tensor.element, tensor.dims)
 
 
+class _Inference:
+    """The process that infers, which answers one request after another and ends when none comes; a fork starts its own
+    one.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._service, self._owner = Lock(), None, 0
+        atexit.register(self.end)
+
+    _service: Service | None
+
+    def end(self) -> None:
+        """End the process, if it is one of this process."""
+        if self._service is not None and self._owner == os.getpid():
+            self._service.end()
+        self._service = None
+
+    def answer(self, data: bytes) -> Mapping[str, InferredType] | None:
+        """The inferred types; None where the process fails at this model, or cannot be started."""
+        with self._lock:
+            try:
+                if self._is_ready and self._service is not None:
+                    with suppress(ProcessEnded):  # it may have ended in the meantime, so that the next one answers
+                        return self._service.ask(data, DECODER.decode)
+                self.end()
+                self._service, self._owner = Service("sonnx.rewriter.shape_inference", [], LIMITS), os.getpid()
+                self._service.greeting(lambda _: None)
+                return self._service.ask(data, DECODER.decode)
+            except (OSError, ProcessEnded):
+                self.end()
+                return None
+
+    @property
+    def _is_ready(self) -> bool:
+        return self._service is not None and self._owner == os.getpid() and self._service.is_running
+
+
+_INFERENCE = _Inference()
+
+
 @lru_cache(maxsize=64)
 def _inferred(data: bytes) -> Hints:
     """The answer of the child; nothing where it fails."""
-    try:
-        service = Service("sonnx.rewriter.shape_inference", [], LIMITS)
-    except OSError:
-        return {}
-    try:
-        service.greeting(lambda _: None)
-        found = service.ask(data, DECODER.decode)
-    except ProcessEnded:
-        return {}
-    finally:
-        service.end()
+    found = _INFERENCE.answer(data) or {}
     known = ((name, hint_of(inferred)) for name, inferred in found.items())
     return {name: facts for name, facts in known if facts is not None}

@@ -7,6 +7,7 @@ with constant rows.  All others are a choice of the user: the smallest one that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -84,6 +85,27 @@ def possible_numbers(sizes: OpenSizes, is_possible: Callable[[Shapes], bool]) ->
             if is_possible(sizes.shapes(numbers)):
                 yield _reduced(sizes, numbers, is_possible)
         if not alone:
+            return
+
+
+USUAL = (48, 64)
+"""Sides of images that are tried where the smallest possible sizes leave findings: 1 can hide what is meant."""
+SIDES = (32, 48, 64, 96, 128, 160, 192, 224, 256, 320)
+"""Sides of images that are not square."""
+
+
+def usual_numbers(sizes: OpenSizes, is_possible: Callable[[Shapes], bool]) -> Iterator[Numbers]:
+    """Numbers at which a model is possible and an image has usual sides, with one example; then sides that differ."""
+    sides = [name for name in sizes.names if name not in sizes.first]
+    square = [{**dict.fromkeys(sizes.first, 1), **dict.fromkeys(sides, size)} for size in USUAL]
+    square = [numbers for numbers in square if is_possible(sizes.shapes(numbers))]
+    yield from square
+    if square or len(sides) != len(("rows", "columns")):
+        return
+    for rows, columns in product(SIDES, SIDES):
+        numbers = {**dict.fromkeys(sizes.first, 1), sides[0]: rows, sides[1]: columns}
+        if rows != columns and is_possible(sizes.shapes(numbers)):
+            yield numbers
             return
 
 

@@ -226,6 +226,8 @@ class _Rewriting(Struct, dict=True):
 
     def _triggered(self, site: Site) -> tuple[Rewrite[NodeRewriting], ...]:
         """The rewrites that are tried on a node: they follow from its operator and from the rules that fail there."""
+        if first_output(site.node) in self.context.kept_nodes:
+            return ()
         key = site.node.operator, site.in_standard_domain, site.failing, site.invalid
         rewrites = self.triggered.get(key)
         if rewrites is None:
@@ -238,8 +240,8 @@ class _Rewriting(Struct, dict=True):
         kept = [new for old, new in replacement.same if old in self.graph_outputs]
         if not self.graph_outputs.isdisjoint(kept):
             return False
-        free = all(name in own or name in self.renamable for name in kept)
-        constants = [tensor.name for tensor in replacement.constants]
+        constants = {tensor.name for tensor in replacement.constants}  # no name of a node yet, even where one has it
+        free = all(name in own or (name in self.renamable and name not in constants) for name in kept)
         return free and len(set(kept)) == len(kept) and self.graph_outputs.isdisjoint(constants)
 
     def _is_seen(self, replacement: Replacement) -> bool:

@@ -1,21 +1,22 @@
 """Conditions about bounded integers as conditions about bit-vectors.
 
 A solver of integers does not find the extents, strides and pads of a window in an hour; a solver of bits needs
-milliseconds.  Every integer has an interval, from the bounds that the conditions state; the width of the bit-vectors
-is that of the widest intermediate result, so that nothing overflows and both questions have the same answer.
+milliseconds.  Every integer has an interval, from the bounds that the conditions state; a term is as wide as its
+interval needs, so that nothing overflows and both questions have the same answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import z3
 
 WIDEST = 40
 """Bits; a wider question is left to the solver of integers."""
 Interval: TypeAlias = tuple[int, int]
+StatedEnds: TypeAlias = tuple[int | None, int | None]
 TEXTS = (0, 127)
 """Codes of strings, which are only compared for equality: more than a call has strings."""
 _ORDER: dict[int, Callable[[z3.BitVecRef, z3.BitVecRef], z3.BoolRef]] = {
@@ -38,6 +39,9 @@ _SURE: dict[int, Callable[[Interval, Interval], bool | None]] = {
 """What the intervals of two sides say about their order; None if nothing."""
 
 
+_Term = TypeVar("_Term", z3.BoolRef, z3.BitVecRef)
+
+
 class Unbounded(Exception):
     """The conditions are not about bounded integers alone."""
 
@@ -49,20 +53,29 @@ class Bits(NamedTuple):
     terms: list[z3.BoolRef]
 
 
-def as_bits(conditions: Sequence[z3.BoolRef], terms: Sequence[z3.BoolRef]) -> Bits:
-    """The question about signed bit-vectors with the names of the integers.
+class BitQuestions:
+    """Translates questions that share terms, such as those about the rules of one operator: each term once."""
 
-    The quotient and the remainder of a division by zero, which no rule reads, are any numbers.
+    def __init__(self) -> None:
+        self.translations: dict[frozenset[tuple[str, StatedEnds]], _Translation] = {}
+        self.roots: list[z3.BoolRef] = []
+        """All translated terms: the identifier of a term that is gone may become that of another one."""
 
-    Raises:
-        Unbounded: a number is not an integer, has no bounds, or would be too wide.
-    """
-    intervals = _Intervals(conditions)
-    for condition in (*conditions, *terms):
-        intervals.visit(condition)
-    translation = _Translation(intervals)
-    translated = Bits([translation.truth(clause) for clause in conditions], [translation.truth(term) for term in terms])
-    return Bits([*translation.facts(), *translated.conditions], translated.terms)
+    def as_bits(self, conditions: Sequence[z3.BoolRef], terms: Sequence[z3.BoolRef]) -> Bits:
+        """The question about signed bit-vectors with the names of the integers.
+
+        The quotient and the remainder of a division by zero, which no rule reads, are any numbers.
+
+        Raises:
+            Unbounded: a number is not an integer, has no bounds, or would be too wide.
+        """
+        stated = _stated(conditions)
+        translation = self.translations.setdefault(frozenset(stated.items()), _Translation(_Intervals(stated)))
+        self.roots += [*conditions, *terms]
+        translation.require_narrow([*conditions, *terms])
+        answers = [translation.truth(condition) for condition in conditions]
+        translated = [translation.truth(term) for term in terms]
+        return Bits([*translation.facts([*conditions, *terms]), *answers], translated)
 
 
 def divides(conditions: Sequence[z3.BoolRef]) -> bool:
@@ -87,8 +100,8 @@ def signed(value: z3.ExprRef) -> z3.ExprRef:
 class _Intervals:
     """The interval of every integer term, and the largest magnitude of them."""
 
-    def __init__(self, conditions: Sequence[z3.BoolRef]) -> None:
-        self.stated = _stated(conditions)
+    def __init__(self, stated: Mapping[str, StatedEnds]) -> None:
+        self.stated = stated
         self.variables: dict[str, Interval] = {}
         self.known: dict[int, Interval] = {}
         self.visited: set[int] = set()
@@ -170,9 +183,9 @@ def _division(divided: Interval, divisor: Interval) -> tuple[Interval, Interval]
     return (least, most), (0, max(map(abs, divisor)))
 
 
-def _stated(conditions: Sequence[z3.BoolRef]) -> dict[str, tuple[int | None, int | None]]:
+def _stated(conditions: Sequence[z3.BoolRef]) -> dict[str, StatedEnds]:
     """The ends of variables that conditions of the form `variable <= number` state."""
-    ends: dict[str, tuple[int | None, int | None]] = {}
+    ends: dict[str, StatedEnds] = {}
     for name, kind, number in _bounds(conditions):
         least, most = ends.get(name, (None, None))
         if kind in (z3.Z3_OP_GE, z3.Z3_OP_GT, z3.Z3_OP_EQ):
@@ -200,31 +213,53 @@ def _bounds(conditions: Sequence[z3.BoolRef]) -> Iterator[tuple[str, int, int]]:
 
 
 class _Translation:
-    """Translates terms of integers into terms of bit-vectors of one width."""
+    """Translates terms of integers into terms of bit-vectors, each as wide as its interval needs."""
 
     def __init__(self, intervals: _Intervals) -> None:
         self.intervals = intervals
-        self.width = intervals.largest.bit_length() + 1
-        if self.width > WIDEST:
-            raise Unbounded(f"{self.width} bits")
         self.truths: dict[int, z3.BoolRef] = {}
         self.numbers: dict[int, z3.BitVecRef] = {}
         self.divisions: dict[tuple[int, int], tuple[z3.BitVecRef, z3.BitVecRef]] = {}
-        self.defined: list[z3.BoolRef] = []
+        self.defined: dict[str, list[z3.BoolRef]] = {}
+        """What is known of variables, by name, and of quotients and remainders, by the names of the quotients."""
+        self.names: dict[int, frozenset[str]] = {}
+        """The names of `defined` that a translated term has."""
+        self.reading: list[set[str]] = []
+        """These names of the terms that are being translated, the innermost last."""
 
-    def facts(self) -> list[z3.BoolRef]:
-        """The intervals of the variables, and what quotients and remainders are."""
-        ends = [
-            z3.And(self._variable(name) >= least, self._variable(name) <= most)
-            for name, (least, most) in self.intervals.variables.items()
-        ]
-        return [*ends, *self.defined]
+    def require_narrow(self, questions: Sequence[z3.BoolRef]) -> None:
+        """See to it that every number has an interval.
+
+        Raises:
+            Unbounded: a number has none, or would be too wide.
+        """
+        for question in questions:
+            self.intervals.visit(question)
+        if self.intervals.largest.bit_length() + 1 > WIDEST:
+            raise Unbounded(f"{self.intervals.largest.bit_length() + 1} bits")
+
+    def facts(self, questions: Sequence[z3.BoolRef]) -> list[z3.BoolRef]:
+        """The intervals of the variables of translated questions, and what their quotients and remainders are."""
+        names = set[str]().union(*(self.names[question.get_id()] for question in questions))
+        return [fact for name, facts in self.defined.items() if name in names for fact in facts]
 
     def truth(self, term: z3.ExprRef) -> z3.BoolRef:
         """The condition about bit-vectors that a condition about integers becomes."""
-        translated = self.truths.get(term.get_id())
+        return self._translated(term, self.truths, self._condition)
+
+    def number(self, term: z3.ExprRef) -> z3.BitVecRef:
+        """The bit-vector that an integer becomes."""
+        return self._translated(term, self.numbers, self._integer)
+
+    def _translated(self, term: z3.ExprRef, known: dict[int, _Term], translate: Callable[[z3.ExprRef], _Term]) -> _Term:
+        key = term.get_id()
+        translated = known.get(key)
         if translated is None:
-            translated = self.truths[term.get_id()] = self._condition(term)
+            self.reading.append(set())
+            translated = known[key] = translate(term)
+            self.names[key] = frozenset(self.reading.pop())
+        if self.reading:
+            self.reading[-1] |= self.names[key]
         return translated
 
     def _condition(self, term: z3.ExprRef) -> z3.BoolRef:
@@ -234,27 +269,26 @@ class _Translation:
         if parts and all(map(z3.is_arith, parts)):
             if term.decl().kind() not in _ORDER or len(parts) != 2:
                 raise Unbounded(term.decl().name())
-            return _ORDER[term.decl().kind()](self.number(parts[0]), self.number(parts[1]))
+            width = max(_width(self.intervals.of(part)) for part in parts)
+            return _ORDER[term.decl().kind()](*(_resized(self.number(part), width) for part in parts))
         if not all(map(z3.is_bool, parts)):
             raise Unbounded(term.decl().name())
         return term.decl()(*map(self.truth, parts)) if parts else term
 
-    def number(self, term: z3.ExprRef) -> z3.BitVecRef:
-        """The bit-vector that an integer becomes."""
-        translated = self.numbers.get(term.get_id())
-        if translated is None:
-            translated = self.numbers[term.get_id()] = self._integer(term)
-        return translated
-
     def _integer(self, term: z3.ExprRef) -> z3.BitVecRef:
+        width = _width(self.intervals.of(term))
         if z3.is_int_value(term):
-            return z3.BitVecVal(term.as_long(), self.width)
+            return z3.BitVecVal(term.as_long(), width)
         kind, parts = term.decl().kind(), term.children()
         if not parts:
             return self._variable(term.decl().name())
         if kind == z3.Z3_OP_ITE:
-            return z3.If(self.truth(parts[0]), self.number(parts[1]), self.number(parts[2]))
-        inner = [self.number(part) for part in parts]
+            chosen = (_resized(self.number(part), width) for part in parts[1:])
+            return z3.If(self.truth(parts[0]), *chosen)
+        if kind in (z3.Z3_OP_IDIV, z3.Z3_OP_MOD):
+            return self._divided(*parts)[kind == z3.Z3_OP_MOD]
+        # Sums and products are right in the bits of the result, whatever is in those above.
+        inner = [_resized(self.number(part), width) for part in parts]
         match kind:
             case z3.Z3_OP_ADD:
                 return reduce(lambda total, summand: total + summand, inner)
@@ -262,27 +296,48 @@ class _Translation:
                 return reduce(lambda minuend, subtrahend: minuend - subtrahend, inner)
             case z3.Z3_OP_UMINUS:
                 return -inner[0]
-            case z3.Z3_OP_MUL:
-                return reduce(lambda product, factor: product * factor, inner)
             case _:
-                return self._divided(parts, *inner)[kind == z3.Z3_OP_MOD]
+                return reduce(lambda product, factor: product * factor, inner)
 
-    def _divided(
-        self, parts: Sequence[z3.ExprRef], divided: z3.BitVecRef, divisor: z3.BitVecRef
-    ) -> tuple[z3.BitVecRef, z3.BitVecRef]:
-        key = parts[0].get_id(), parts[1].get_id()
+    def _divided(self, dividend: z3.ExprRef, divisor: z3.ExprRef) -> tuple[z3.BitVecRef, z3.BitVecRef]:
+        """The quotient and the remainder of a division."""
+        key = dividend.get_id(), divisor.get_id()
+        operands = self.number(dividend), self.number(divisor)
         if key not in self.divisions:
             number = len(self.divisions)
-            quotient = z3.BitVec(f"bits.quotient.{number}", self.width)
-            remainder = z3.BitVec(f"bits.remainder.{number}", self.width)
+            dividends, divisors = self.intervals.of(dividend), self.intervals.of(divisor)
+            quotients, remainders = _division(dividends, divisors)
+            quotient = z3.BitVec(f"bits.quotient.{number}", _width(quotients))
+            remainder = z3.BitVec(f"bits.remainder.{number}", _width(remainders))
             self.divisions[key] = quotient, remainder
-            known = _division(self.intervals.of(parts[0]), self.intervals.of(parts[1]))
-            for variable, (least, most) in zip((quotient, remainder), known, strict=True):
-                self.defined += [variable >= least, variable <= most]
-            magnitude = z3.If(divisor < 0, -divisor, divisor)
-            equal = z3.And(divided == quotient * divisor + remainder, remainder < magnitude)
-            self.defined.append(z3.Or(divisor == 0, equal))
+            known = [
+                z3.And(variable >= least, variable <= most)
+                for variable, (least, most) in ((quotient, quotients), (remainder, remainders))
+            ]
+            products = _product(quotients, divisors)
+            width = max(map(_width, (dividends, divisors, (products[0], products[1] + remainders[1])))) + 1
+            total, by, part, rest = (_resized(each, width) for each in (*operands, quotient, remainder))
+            equal = z3.And(total == part * by + rest, rest < z3.If(by < 0, -by, by))
+            self.defined[str(quotient)] = [*known, z3.Or(by == 0, equal)]
+        self.reading[-1].add(str(self.divisions[key][0]))
         return self.divisions[key]
 
     def _variable(self, name: str) -> z3.BitVecRef:
-        return z3.BitVec(name, self.width)
+        least, most = self.intervals.variables[name]
+        variable = z3.BitVec(name, _width((least, most)))
+        self.defined.setdefault(name, [variable >= least, variable <= most])
+        self.reading[-1].add(name)
+        return variable
+
+
+def _width(interval: Interval) -> int:
+    """The bits of signed numbers that have an interval."""
+    return max((end if end >= 0 else ~end).bit_length() for end in interval) + 1
+
+
+def _resized(number: z3.BitVecRef, width: int) -> z3.BitVecRef:
+    """The low bits of a signed number, or the number with more of them."""
+    extra = width - number.size()
+    if extra > 0:
+        return z3.SignExt(extra, number)
+    return z3.Extract(width - 1, 0, number) if extra else number

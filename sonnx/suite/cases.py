@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from math import prod
@@ -17,6 +18,7 @@ from sonnx.checker.report import NotConforming
 from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import ModelRunner
+from sonnx.executor.result_boundaries import OVERFLOW, UNDERFLOW, SearchedCall, boundary_cases
 from sonnx.model.ir import Model, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
 from sonnx.numerics.constant_data import decode
@@ -24,10 +26,11 @@ from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec, format_of
 from sonnx.numerics.packing import packed
 from sonnx.numerics.value_classes import ClassCase, Fill, cases, meetings
+from sonnx.operators import stated_operator
 from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import OperatorDefinition, Tag
 from sonnx.profile.signature import Signature
-from sonnx.prover.call_variables import inputs_asked_constant
+from sonnx.prover.call_variables import inputs_asked_constant, inputs_with_values
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, call_text
 from sonnx.suite.archive import (
@@ -44,7 +47,7 @@ from sonnx.suite.archive import (
 )
 from sonnx.suite.expected import Expected, Tolerances
 from sonnx.suite.options import MakeOptions
-from sonnx.suite.sized_values import behind_slice, sized_classes
+from sonnx.suite.sized_values import behind_slice, sized_classes, with_long_attributes
 from sonnx.suite.structures import Structure, Structures, structures
 
 FIRST, FURTHER, MEETINGS = 48, 24, 48
@@ -52,6 +55,8 @@ FIRST, FURTHER, MEETINGS = 48, 24, 48
 the rest of their list, and those in which the special values of two inputs meet."""
 BOUNDARIES = 48
 """Of these those next to where a conversion rounds, beside neutral inputs."""
+RESULT_BOUNDARIES = 12
+"""Data sets of a function next to where its result overflows or underflows."""
 SETS = 5
 """Data sets of any other call: ordinary inputs, the first value class, and of each call other ones."""
 SLICED = (7, 17, 33)
@@ -124,15 +129,18 @@ def constant_inputs(signature: Signature) -> set[str]:
 def _forms(structure: Structure, edition: str) -> Iterator[Model]:
     """The model that the checker judged; for a conforming call also models with more graph inputs or more constants."""
     model = _with_elements(structure.call.model())
-    yield model
     if structure.broken:
+        yield model
         return
+    model = _with_constants(model, structure.call.signature, edition)
+    yield model
     if structure.sized is not None:
         behind = behind_slice(model, structure.sized) if structure.sized.extent in SLICED else None
         if behind is not None and conforms(behind, edition):
             yield behind
         return
     kept = constant_inputs(structure.call.signature)
+    yield from (longer for longer in with_long_attributes(model) if conforms(longer, edition))
     movable = [initializer for initializer in model.graph.initializers if initializer.name not in kept]
     for promoted in ((movable, movable[:1]) if len(movable) > 1 else (movable,)) if movable else ():
         as_inputs = tuple(ValueInfo(tensor.name, Type("tensor", tensor.element, tensor.dims)) for tensor in promoted)
@@ -174,6 +182,26 @@ def _with_elements(model: Model) -> Model:
     return structs.replace(
         model, graph=structs.replace(model.graph, nodes=(structs.replace(node, attributes=attributes),))
     )
+
+
+def _with_constants(model: Model, signature: Signature, edition: str) -> Model:
+    """Ordinary elements in place of the zeros of constants that no rule reads, such as the weights of a cell: with
+    zeros, nothing would depend on the inputs.
+    """
+    read = inputs_with_values(signature) | {value.name for value in signature.values}
+    fixed = {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in read}
+    specs = {
+        tensor.name: (tensor.dims, ELEMENTS[tensor.element or ""])
+        for tensor in model.graph.initializers
+        if tensor.name not in fixed
+    }
+    drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
+    constants = tuple(
+        _constant(tensor.name, drawn[tensor.name]) if tensor.name in drawn else tensor
+        for tensor in model.graph.initializers
+    )
+    filled = _with(model, model.graph.inputs, constants)
+    return filled if specs and conforms(filled, edition) else model
 
 
 def _with(model: Model, inputs: tuple[ValueInfo, ...], constants: tuple[Tensor, ...]) -> Model:
@@ -255,6 +283,8 @@ def _data(
         chosen_classes = [*sized_classes(structure.sized, specs, exact=tolerances.exact >= {*tolerances.names})]
     else:
         chosen_classes = [*_value_classes(specs, is_standing, number, _broadcasts(model)), *_classes_of_numbers(own)]
+        if is_standing and len(tolerances.exact) < len(tolerances.names):
+            chosen_classes += _result_boundaries(model, runner, specs)
     for chosen in chosen_classes:
         inputs = chosen.drawn(specs, SEED)
         try:
@@ -263,6 +293,25 @@ def _data(
             excluded[call_text(structure.call), str(error)] += 1
             continue
         yield chosen, inputs, [*exact.values()], tolerances.ends(inputs, exact)
+
+
+def _result_boundaries(model: Model, runner: ModelRunner, specs: Mapping[str, TensorSpec]) -> list[ClassCase]:
+    """Inputs of a function of one tensor next to where its result overflows, or becomes subnormal or 0."""
+    [node] = model.graph.nodes
+    facts = stated_operator(node.operator, node.domain)
+    if len(specs) != 1 or facts is None or not facts.elementwise or model.graph.initializers:
+        return []
+    [(shape, _)] = specs.values()
+    name = model.graph.outputs[0].name
+
+    def results(inputs: Mapping[str, Array]) -> Array | None:
+        with suppress(Stop):
+            return runner.run(inputs).values[name]
+        return None
+
+    searched = SearchedCall(specs, results, prod(shape), shape, is_elementwise=True)
+    of_sorts = [case for case in boundary_cases(searched, SEED) if case.name.startswith((UNDERFLOW, OVERFLOW))]
+    return of_sorts[:RESULT_BOUNDARIES]
 
 
 def _value_classes(specs: Mapping[str, TensorSpec], is_standing: bool, number: int, broadcast: bool) -> list[ClassCase]:

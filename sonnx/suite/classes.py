@@ -33,6 +33,8 @@ class ClassSubject(Enum):
     """The element type of the first input."""
     FURTHER_TYPE = auto()
     """That of another input."""
+    FIRST_RANK = auto()
+    """The rank of the first input."""
     COUNT = auto()
     """How many tensors a variadic input has."""
     TEXT = auto()
@@ -71,8 +73,10 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
             typed = z3.And(there, z3.Int(f"{name}.type") == code)
             yield Literal(f"{name} is {element}", "", typed, typed_as)
         extents = extents_of(family, name)
+        ranked_as = ClassSubject.FIRST_RANK if name == first else ClassSubject.OTHER
         for rank in range(len(extents) + 1):
-            yield Literal(f"{name} has rank {rank}", "", z3.And(there, z3.Int(f"{name}.rank") == rank))
+            has_rank = z3.And(there, z3.Int(f"{name}.rank") == rank)
+            yield Literal(f"{name} has rank {rank}", "", has_rank, ranked_as)
         for axis, extent in enumerate(extents):
             for number in EXTENTS:
                 has_extent = z3.And(there, z3.Int(f"{name}.rank") > axis, extent == number)
@@ -152,8 +156,9 @@ def _parameters(family: SignatureFamily) -> Iterator[Literal]:
 
 def combined(literals: Sequence[Literal]) -> Iterable[tuple[int, int]]:
     """Pairs for which kernels are written: the element types of the first input with each number of inputs or text of
-    an attribute, these texts with negative and large numbers, and the element types of all inputs with the numbers of
-    attributes that have one.
+    an attribute, these texts with negative and large numbers, the element types of all inputs with the numbers of
+    attributes that have one, and the ranks of the first input with negative and large ones of them: an axis that is
+    read without its sign is another one for most ranks only.
     """
 
     def about(*subjects: ClassSubject) -> list[int]:
@@ -165,9 +170,13 @@ def combined(literals: Sequence[Literal]) -> Iterable[tuple[int, int]]:
         for at in about(ClassSubject.NUMBER, ClassSubject.SCALAR)
         if literals[at].name.endswith(("is negative", "is above 1"))
     ]
+    signed_scalars = [at for at in large if literals[at].subject is ClassSubject.SCALAR]
     every_type = about(ClassSubject.FIRST_TYPE, ClassSubject.FURTHER_TYPE)
     return chain(
-        product(types, about(ClassSubject.COUNT) or texts), product(texts, large), product(every_type, scalars)
+        product(types, about(ClassSubject.COUNT) or texts),
+        product(texts, large),
+        product(every_type, scalars),
+        product(about(ClassSubject.FIRST_RANK), signed_scalars),
     )
 
 

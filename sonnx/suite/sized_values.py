@@ -10,7 +10,8 @@ import numpy as np
 from msgspec import structs
 
 from sonnx.model.ir import Model, Node, Tensor, Type, ValueInfo
-from sonnx.numerics.formats import Array, TensorSpec
+from sonnx.numerics.formats import ELEMENTS, TEXT, Array, TensorSpec
+from sonnx.numerics.packing import packed
 from sonnx.numerics.special_values import NAN, special_values
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.suite.sizes import MANY, SizedCall
@@ -22,6 +23,8 @@ MARKED = (NAN, "greatest", "true")
 """The special value of a line: the first of these that the type has, or else its first special value."""
 SLICED = ".sliced"
 """What follows the name of an input that a Slice gives, for the name of the input of the Slice."""
+ATTRIBUTE_SIZES = (9, 17, 33, 257)
+"""Extents of tensors in attributes."""
 SPECIAL_SIZES = (9, 17, 33, 129)
 """Extents that occur with a special value where outputs are rounded: their ends take long."""
 
@@ -83,6 +86,33 @@ def behind_slice(model: Model, sized: SizedCall) -> Model | None:
         nodes=(slice_node, *graph.nodes),
     )  # fmt: skip
     return structs.replace(model, graph=changed)
+
+
+def with_long_attributes(model: Model) -> Iterator[Model]:
+    """The model of a node without inputs whose tensor in an attribute has a long last axis, as the output has; none
+    where the elements are strings, or there is no such attribute.
+    """
+    [node], [output, *_] = model.graph.nodes, model.graph.outputs
+    places = [place for place, attribute in enumerate(node.attributes) if isinstance(attribute.value, Tensor)]
+    tensor = node.attributes[places[0]].value if len(places) == 1 and not any(node.inputs) else None
+    if not isinstance(tensor, Tensor) or not tensor.dims or not tensor.element or tensor.dims != output.type.shape:
+        return
+    kind = ELEMENTS[tensor.element]
+    for extent in () if kind == TEXT else ATTRIBUTE_SIZES:
+        shape = (*tensor.dims[:-1], extent)
+        drawn = ClassCase("ordinary", "", {}).drawn({tensor.name: (shape, kind)}, 0)[tensor.name]
+        longer = Tensor(tensor.name, tensor.element, shape, ("raw_data",), memoryview(packed(drawn)))
+        attributes = tuple(
+            structs.replace(attribute, value=longer) if place in places else attribute
+            for place, attribute in enumerate(node.attributes)
+        )
+        declared = structs.replace(output, type=structs.replace(output.type, shape=shape))
+        yield structs.replace(
+            model,
+            graph=structs.replace(
+                model.graph, nodes=(structs.replace(node, attributes=attributes),), outputs=(declared,)
+            ),
+        )
 
 
 def _periodic(ordinary: Array) -> Array:

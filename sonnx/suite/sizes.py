@@ -204,23 +204,34 @@ class _Bases:
         return by_growth
 
     def large(self) -> Iterator[SizedCall]:
-        """For each combination of element types a call whose largest input has `MANY` elements."""
-        known: set[object] = set()
-        for place, (values, call) in enumerate(self.models):
+        """For each combination of element types a call whose largest input has `MANY` elements; among all of them one
+        whose outputs grew, too.
+        """
+        known, tried = set[object](), 0
+        outputs_grew = False
+        for place, (_, call) in enumerate(self.models):
             types = tuple(str(facts.type) for facts in call.inputs if facts is not None)
-            if types in known:
+            if types in known and (outputs_grew or tried > MAX_BASES):
                 continue
-            for tensor in self.tensors:
-                rank = values.get(f"{tensor}.rank", 0)
-                for axis in reversed(range(rank if self._has(values, tensor, 0) else 0)):
-                    others = prod(values.get(f"{tensor}.{other}", 0) for other in range(rank) if other != axis)
-                    made = self._grown(place, tensor, rank - axis, -(-MANY // max(1, others)) | 1)
-                    if made is not None and types not in known:
-                        known.add(types)
-                        yield made
-                        break
-                if types in known:
+            tried += types in known
+            for sized, grows in self._large(place):
+                if types not in known or (grows and not outputs_grew):
+                    known.add(types)
+                    outputs_grew = outputs_grew or grows
+                    yield sized
+                if outputs_grew:
                     break
+
+    def _large(self, place: int) -> Iterator[tuple[SizedCall, bool]]:
+        """The calls with `MANY` elements that a call grows to on one axis, and whether its outputs grew."""
+        values = self.models[place][0]
+        for tensor in self.tensors:
+            rank = values.get(f"{tensor}.rank", 0)
+            for axis in reversed(range(rank if self._has(values, tensor, 0) else 0)):
+                others = prod(values.get(f"{tensor}.{other}", 0) for other in range(rank) if other != axis)
+                sized = self._grown(place, tensor, rank - axis, -(-MANY // max(1, others)) | 1)
+                if sized is not None:
+                    yield sized, self._grows(place, tensor, sized)
 
     def _has(self, values: Mapping[str, int], tensor: str, axis: int) -> bool:
         """Whether a tensor is there and has an axis."""

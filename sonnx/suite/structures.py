@@ -24,7 +24,7 @@ from sonnx.prover.signature_family import SignatureFamily
 from sonnx.prover.smt_values import Truth, bool_term, negate
 from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
-from sonnx.suite.bounded import Unbounded, as_bits, divides, signed
+from sonnx.suite.bounded import BitQuestions, Unbounded, divides, signed
 from sonnx.suite.classes import Literal, combined, extents_of, literals_of, numbers_of
 from sonnx.suite.sizes import SizedCall, sized_calls, unpadded_calls
 
@@ -103,8 +103,9 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
     """The classes and calls of one signature, with all pairs of classes if asked; equal signatures give equal ones."""
     family = replace(family, folded=True)
     with family.context():
-        literals, most = [*literals_of(family)], _largest_extent(family)
-        search = _Search([*conforming(family), *_bounds(family, most)], literals, _filled(family))
+        literals, questions = [*literals_of(family)], BitQuestions()
+        most = _largest_extent(family, questions)
+        search = _Search([*conforming(family), *_bounds(family, most)], literals, _filled(family), questions)
         answers, models = search.cover([*((index,) for index in range(len(literals))), *combined(literals)])
         possible = sorted(number for number, answer in answers.items() if answer == SATISFIABLE)
         impossible = search.cover_pairs(possible, models) if pairs else None
@@ -127,7 +128,7 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
                 both = dict.fromkeys((*positive[known].classes, *names))
                 positive[known] = replace(positive[known], classes=tuple(both))
         for rule in family.rules:
-            reason = _add_breaking_calls(family, rule, literals, most, negative)
+            reason = _add_breaking_calls(family, rule, literals, most, questions, negative)
             if reason:
                 unbroken.append((rule.slug, reason))
         sized = tuple(sized_calls(family, bases))
@@ -152,7 +153,10 @@ def conforming_call(
     """
     filled = _filled(family)
     search = _Search(
-        [*conforming(family), *_bounds(family, WIDE_EXTENT), *wanted], [], [*filled[:1], *liked, *filled[1:]]
+        [*conforming(family), *_bounds(family, WIDE_EXTENT), *wanted],
+        [],
+        [*filled[:1], *liked, *filled[1:]],
+        BitQuestions(),
     )
     values = search.preferred_model()
     if values is None:
@@ -168,7 +172,7 @@ def problem(family: SignatureFamily) -> str:
         return script(
             [
                 *conforming(family),
-                *_bounds(family, _largest_extent(family)),
+                *_bounds(family, _largest_extent(family, BitQuestions())),
                 *(literal.term for literal in literals_of(family)),
             ]
         )
@@ -189,7 +193,12 @@ def _pair_answers(
 
 
 def _add_breaking_calls(
-    family: SignatureFamily, rule: Rule, literals: Sequence[Literal], most: int, negative: list[Structure]
+    family: SignatureFamily,
+    rule: Rule,
+    literals: Sequence[Literal],
+    most: int,
+    questions: BitQuestions,
+    negative: list[Structure],
 ) -> str:
     """Add calls that break one rule alone, one for each class of its comparisons; the reason if there are none."""
     implied = family.implied_by(rule)
@@ -201,7 +210,7 @@ def _add_breaking_calls(
     forbidden = Literal("ONNX forbids it", rule.slug, bool_term(negate(demanded)))
     own = [literal for literal in literals if literal.rule == rule.slug]
     broken_alone = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family, most)]
-    search = _Search(broken_alone, [*own, forbidden], _filled(family))
+    search = _Search(broken_alone, [*own, forbidden], _filled(family), questions)
     before = len(negative)
     for values, members in search.cover((index,) for index in range(len(own) + 1))[1] or search.any():
         call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
@@ -216,21 +225,29 @@ class _Search:
     """Conditions in their own context of the solver, so that the models do not depend on earlier questions."""
 
     def __init__(
-        self, conditions: Iterable[z3.BoolRef], literals: Sequence[Literal], preferred: Sequence[z3.BoolRef]
+        self,
+        conditions: Iterable[z3.BoolRef],
+        literals: Sequence[Literal],
+        preferred: Sequence[z3.BoolRef],
+        questions: BitQuestions,
     ) -> None:
         conditions, terms = [*conditions], [*(literal.term for literal in literals), *preferred]
         self.context = z3.Context()
         self.solver = z3.SimpleSolver(ctx=self.context)
         if divides(conditions):
             with suppress(Unbounded):
-                conditions, terms = as_bits(conditions, terms)
+                conditions, terms = questions.as_bits(conditions, terms)
                 self.solver = z3.SolverFor("QF_BV", ctx=self.context)
+                # Questions are many and small: to simplify the clauses before each takes longer than to answer it.
+                self.solver.set("simplify.delay", EFFORT)
         defined = [z3.Bool(f"{CLASS}{number}") == term for number, term in enumerate(terms[: len(literals)])]
         liked = [z3.Bool(f"preferred.{number}") == term for number, term in enumerate(terms[len(literals) :])]
         self.solver.set("rlimit", EFFORT)
         self.solver.from_string(script([*conditions, *defined, *liked]))
         self.preferred = [z3.Bool(f"preferred.{number}", self.context) for number in range(len(preferred))]
         self.terms = [z3.Bool(f"{CLASS}{number}", self.context) for number in range(len(literals))]
+        self.agreeing: list[z3.BoolRef] | None = None
+        """The preferred conditions that hold together, each in turn where possible."""
 
     def cover(
         self, combinations_to_cover: Iterable[tuple[int, ...]]
@@ -243,12 +260,12 @@ class _Search:
                 answers.get(number) == UNSATISFIABLE for number in combination
             ):
                 continue
-            answer = self._preferably([self.terms[number] for number in combination])
-            if answer == z3.sat:
-                models.append(self._model())
+            model = self._preferably([self.terms[number] for number in combination])
+            if isinstance(model, z3.ModelRef):
+                models.append(self._values(model))
                 answers |= dict.fromkeys(models[-1][1], SATISFIABLE)
             elif len(combination) == 1:
-                answers[combination[0]] = UNSATISFIABLE if answer == z3.unsat else UNKNOWN
+                answers[combination[0]] = UNSATISFIABLE if model == z3.unsat else UNKNOWN
         return answers, models
 
     def cover_pairs(self, possible: Sequence[int], models: list[tuple[Mapping[str, int], list[int]]]) -> Array:
@@ -268,8 +285,7 @@ class _Search:
             answer = self.solver.check(*terms)
             impossible[one, other] = answer == z3.unsat
             if answer == z3.sat:
-                self._preferably(terms)
-                models.append(self._model())
+                models.append(self._values(self._with_preferred(terms)[0]))
                 occurs[np.ix_(models[-1][1], models[-1][1])] += 1
         for model in sorted(models, key=lambda example: len(example[1])):
             places = np.ix_(model[1], model[1])
@@ -278,30 +294,48 @@ class _Search:
                 models.remove(model)
         return impossible
 
-    def _preferably(self, terms: Sequence[z3.BoolRef]) -> z3.CheckSatResult:
-        """Look for a model of the terms that also satisfies the preferred conditions, each in turn where possible."""
-        if self.solver.check(*terms, *self.preferred) == z3.sat:
-            return z3.sat
-        answer = self.solver.check(*terms)
-        if answer != z3.sat:
+    def _preferably(self, terms: Sequence[z3.BoolRef]) -> z3.ModelRef | z3.CheckSatResult:
+        """A model of the terms that also satisfies the preferred conditions, each in turn where possible; the answer of
+        the solver where there is none.
+        """
+        if self.agreeing is None:
+            self.agreeing = self._with_preferred([])[1] if self.solver.check() == z3.sat else []
+        # Where the terms hold with all conditions that agree without them, these are the ones that a turn would keep.
+        answer = self.solver.check(*terms, *self.agreeing)
+        if answer == z3.sat:
+            return self.solver.model()
+        if answer == z3.unsat and not {term.get_id() for term in self.agreeing} & {
+            term.get_id() for term in self.solver.unsat_core()
+        }:
             return answer
-        kept, last = [*terms], True
+        answer = self.solver.check(*terms)
+        return self._with_preferred(terms)[0] if answer == z3.sat else answer
+
+    def _with_preferred(self, terms: Sequence[z3.BoolRef]) -> tuple[z3.ModelRef, list[z3.BoolRef]]:
+        """A model as `_preferably` gives it, and the preferred conditions that it was asked to satisfy; the last answer
+        of the solver was a model of the terms.
+        """
+        model, kept = self.solver.model(), list[z3.BoolRef]()
         for liked in self.preferred:
-            last = self.solver.check(*kept, liked) == z3.sat
-            kept += [liked] * last
-        return z3.sat if last or self.solver.check(*kept) == z3.sat else self.solver.check(*terms)
+            if z3.is_true(model[liked]):
+                kept.append(liked)
+            elif self.solver.check(*terms, *kept, liked) == z3.sat:
+                model = self.solver.model()
+                kept.append(liked)
+        return model, kept
 
     def preferred_model(self) -> Mapping[str, int] | None:
         """The values of a model that satisfies the preferred conditions, each in turn where possible."""
-        return self._model()[0] if self._preferably([]) == z3.sat else None
+        model = self._preferably([])
+        return self._values(model)[0] if isinstance(model, z3.ModelRef) else None
 
     def any(self) -> list[tuple[Mapping[str, int], list[int]]]:
         """One model, if there is one."""
-        return [self._model()] if self.solver.check() == z3.sat else []
+        return [self._values(self.solver.model())] if self.solver.check() == z3.sat else []
 
-    def _model(self) -> tuple[Mapping[str, int], list[int]]:
-        """The values of the last model by name, and the literals that hold in it."""
-        model, values, members = self.solver.model(), dict[str, int](), list[int]()
+    def _values(self, model: z3.ModelRef) -> tuple[Mapping[str, int], list[int]]:
+        """The values of a model by name, and the literals that hold in it."""
+        values, members = dict[str, int](), list[int]()
         ref = self.context.ref()
         for place in range(z3.Z3_model_get_num_consts(ref, model.model)):
             declared = z3.Z3_model_get_const_decl(ref, model.model, place)
@@ -315,7 +349,7 @@ class _Search:
         return dict(sorted(values.items())), sorted(members)
 
 
-def _largest_extent(family: SignatureFamily) -> int:
+def _largest_extent(family: SignatureFamily, questions: BitQuestions) -> int:
     """The largest extent of an input: a wide one where no conforming call has outputs with elements otherwise."""
     outputs = {output.name for output in family.signature.outputs}
     filled = []
@@ -326,7 +360,7 @@ def _largest_extent(family: SignatureFamily) -> int:
             ]
             filled.append(z3.And(bool_term(tensor.present), *used))
     some = z3.Or(*filled) if filled else z3.BoolVal(True)
-    search = _Search([*conforming(family), *_bounds(family, MAX_EXTENT), some], [], [])
+    search = _Search([*conforming(family), *_bounds(family, MAX_EXTENT), some], [], [], questions)
     return MAX_EXTENT if search.any() else WIDE_EXTENT
 
 

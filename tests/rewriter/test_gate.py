@@ -140,6 +140,6 @@ def test_a_value_does_not_take_a_name_that_a_body_hides() -> None:
     assert [node.op_type for node in written.graph.node] == ["Identity", "Loop"]
 
 
-@pytest.mark.parametrize("seed", range(examples(10, 400)))
+@pytest.mark.parametrize("seed", [*range(examples(10, 400)), 453])
 def test_random_nested_models_come_out_whole(seed):
     assert not [*faults(seed)]

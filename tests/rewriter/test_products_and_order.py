@@ -68,6 +68,8 @@ def test_what_holds_of_nan_is_said() -> None:
     for element, sentences in (("float", {WITHOUT_NAN}), ("int64", {""})):
         fixed = rewritten(ordered(element, (2, 3), 1, 2), Answer.IDENTICAL)
         assert {rewrite.changes for rewrite in fixed.rewrites if rewrite.name == "ordered-elements"} == sentences
+        grades = [line for line in fixed.to_text().splitlines() if line.startswith("grade: ")]
+        assert grades == [f"grade: same bits{', which holds for inputs without NaN' if element == 'float' else ''}"]
 
 
 def test_a_number_that_is_not_known_stays() -> None:

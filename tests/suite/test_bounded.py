@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import z3
 
-from sonnx.suite.bounded import Unbounded, as_bits, divides, signed
+from sonnx.suite.bounded import BitQuestions, Unbounded, divides, signed
 from tests.support.cases import crossed
 
 X, Y, T = z3.Int("x"), z3.Int("y"), z3.Int("t.text")
@@ -38,13 +38,13 @@ def computed(condition: z3.BoolRef, x: int, y: int) -> bool:
 def test_bits_hold_for_the_same_values(number: z3.ArithRef) -> None:
     for holds, constant in crossed(HOLDS, (-2, 3), every=2):
         condition = z3.And(holds(number, constant), Y != 0)
-        made = as_bits([*BOX, X == X, Y == Y], [condition])
+        made = BitQuestions().as_bits([*BOX, X == X, Y == Y], [condition])
         wanted = {(x, y) for x in range(-7, 8) for y in range(-3, 4) if y and computed(condition, x, y)}
         assert models([*made.conditions, *made.terms]) == wanted
 
 
 def test_the_ends_of_the_widest_integers_need_no_bits() -> None:
-    made = as_bits([*BOX, X <= 2**63 - 1, Y >= -(2**63)], [X + Y < 2**63])
+    made = BitQuestions().as_bits([*BOX, X <= 2**63 - 1, Y >= -(2**63)], [X + Y < 2**63])
     assert z3.is_true(made.terms[0])
 
 
@@ -53,11 +53,11 @@ def test_the_ends_of_the_widest_integers_need_no_bits() -> None:
 )
 def test_what_is_not_bounded_is_left_to_the_solver_of_integers(conditions: list[z3.BoolRef]) -> None:
     with pytest.raises(Unbounded):
-        as_bits(conditions, [X == 1])
+        BitQuestions().as_bits(conditions, [X == 1])
 
 
 def test_strings_are_codes() -> None:
-    made = as_bits([z3.Or(T == 40, T == 41)], [T != 40])
+    made = BitQuestions().as_bits([z3.Or(T == 40, T == 41)], [T != 40])
     solver = z3.Solver()
     solver.add(*made.conditions, *made.terms)
     assert solver.check() == z3.sat

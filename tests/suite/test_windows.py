@@ -9,6 +9,7 @@ import pytest
 from sonnx.profile.catalogue import operators
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, judge
+from sonnx.suite.bounded import BitQuestions
 from sonnx.suite.sizes import unpadded_calls
 from sonnx.suite.structures import MAX_EXTENT, _bounds, _filled, _Search, conforming
 
@@ -18,7 +19,7 @@ def some_unpadded(operator: str) -> list[CallInstance]:
     signature, edition = next(iter(signatures(described)))
     family = SignatureFamily(described, signature, edition, ((signature.version, edition),), folded=True)
     with family.context():
-        search = _Search([*conforming(family), *_bounds(family, MAX_EXTENT)], [], _filled(family))
+        search = _Search([*conforming(family), *_bounds(family, MAX_EXTENT)], [], _filled(family), BitQuestions())
         codes = family.variables.interpretation.codes
         models = [(values, judge(signature, codes, values, edition)[0]) for values, _ in search.cover([()])[1]]
         padded = [({**values, "pads.0": 3}, call) for values, call in models]

@@ -53,7 +53,7 @@ from sonnx.report.cut_record import CutRecord
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.equivalence import EquivalenceReport
 from sonnx.report.facts_json import FactsDocument
-from sonnx.report.fix_record import AppliedRewrite, ReadRecord, Validation
+from sonnx.report.fix_record import AppliedRewrite, KeptNode, ReadRecord, Validation
 from sonnx.report.model_changes import ModelChangesReport
 from sonnx.report.rules import rules_of
 from sonnx.report.run import ExpectedOutput, RunReport
@@ -327,14 +327,15 @@ def rewrite_documents() -> list[str]:
     )
     validation = Validation(
         5, 4, 3, 200, False, 2, ("rename",), "it has no type", ("Erf",), ("fold",), "one run failed",
-        Answer.UNDECIDED, "'a' and 'b': two constants differ", ("channels",), ("x=[0,1]",), "ieee-any",
-        {"y": 0.5, "z": None}, ("pow-constant",),
+        Answer.UNDECIDED, "'a' and 'b': two constants differ", ("x=[0,1]",), "ieee-any",
+        {"y": 0.5, "z": None}, ("pow-constant",), ("channels",),
     )  # fmt: skip
     failing = CheckReport.of(Report(
         "new.onnx", structs.replace(FULL, deviations=None), Verdict.FAIL, (*FINDINGS[::2], FINDINGS[0]), (),
         Coverage(0, 0, 0, 0, 0, 0), (), RULES,
     ))  # fmt: skip
-    full = FixResult(before, failing, applied, {}, validation, FULL, b"new", COSTS)
+    kept = (KeptNode("graph/node[3]", "mixed", "Conv", 2.5), KeptNode("graph/node[4]", "", "Transpose", 8.0))
+    full = FixResult(before, failing, applied, {}, validation, FULL, b"new", COSTS, kept=kept)
     quiet = FixResult(after, after, (), {}, Validation(1, 1, 2, 8), OTHER, b"other", COSTS)
     return [full.to_json("folder/out.onnx"), quiet.to_json()]
 

@@ -2,18 +2,20 @@
 
 All computed values are float[2]; the nodes are those that rewrites replace, so that a model goes through most of them.
 
-    python -m tests.support.nested_models --number 100000
+    python -m tests.support.nested_models --number 100000 --jobs 2
 
-rewrites models and prints the first one that `fix` breaks; every broken one counts.
+rewrites models and prints those that `fix` breaks, or changes a second time.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection
 
 import numpy
 import onnx
@@ -231,22 +233,40 @@ def faults(seed: int) -> Iterator[str]:
         yield "a second fix changes the model"
 
 
+def rewritten(numbers: Iterable[int], end: float, shown: Connection) -> None:
+    """Rewrite the models of these seeds until a time; send how many there were, and how many are broken."""
+    broken = done = 0
+    for seed in numbers:
+        if time.monotonic() > end:
+            break
+        for fault in faults(seed):
+            sys.stdout.write(f"{seed}: {fault}\n")
+            sys.stdout.flush()
+            broken += 1
+        done += 1
+    shown.send((done, broken))
+
+
 def main() -> int:
     """Rewrite models until the number or the time is reached; 1 if one is broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--number", type=int, default=100_000)
     parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    end, broken, done = time.monotonic() + 60 * options.minutes, 0, 0
-    for seed in range(options.first, options.first + options.number):
-        if time.monotonic() > end:
-            break
-        for fault in faults(seed):
-            sys.stdout.write(f"{seed}: {fault}\n")
-            broken += 1
-        done += 1
-    sys.stdout.write(f"{done} models, {broken} broken\n")
+    start, last = time.monotonic(), options.first + options.number
+    fork, ends = multiprocessing.get_context("fork"), []
+    for job in range(options.jobs):
+        read, write = fork.Pipe(duplex=False)
+        seeds = range(options.first + job, last, options.jobs)
+        fork.Process(target=rewritten, args=(seeds, start + 60 * options.minutes, write)).start()
+        write.close()
+        ends.append(read)
+    counts = [read.recv() for read in ends]
+    done, broken = (sum(numbers) for numbers in zip(*counts, strict=True))
+    rate = done / (time.monotonic() - start)
+    sys.stdout.write(f"{done} models, {broken} broken, {rate:.1f} models a second\n")
     return 1 if broken else 0
 
 

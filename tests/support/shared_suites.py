@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +20,10 @@ def made_once(path: Path, make: Callable[[Path], object]) -> Path:
     """A file or folder that the first process to ask makes; the others wait for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_name(f"{path.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             part = path.with_name(f"{path.name}.part")
             make(part)

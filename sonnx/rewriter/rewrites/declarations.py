@@ -91,7 +91,9 @@ class _Declarations(Struct, frozen=True):
 
 
 def _with_known_dimensions(stated: tuple[Dimension, ...] | None, known: object) -> tuple[Dimension, ...] | None:
-    """A declared shape with a number for each dimension that has none; a declared number stays."""
+    """A declared shape with a number for each dimension that has none, or a negative one, which older exporters write
+    for it; another declared number stays.
+    """
     if not isinstance(known, tuple):
         return stated
     if stated is None:
@@ -99,4 +101,4 @@ def _with_known_dimensions(stated: tuple[Dimension, ...] | None, known: object) 
     if len(stated) != len(known):
         return stated
     pairs = zip(stated, known, strict=True)
-    return tuple(b if not isinstance(a, int) and not isinstance(b, Unknown) else a for a, b in pairs)
+    return tuple(a if isinstance(b, Unknown) or (isinstance(a, int) and a >= 0) else b for a, b in pairs)

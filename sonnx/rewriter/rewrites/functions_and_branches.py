@@ -16,6 +16,7 @@ from sonnx.model.scopes import function_key, imports_of
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.inlining import FunctionKey, callee, calls
+from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence
 from sonnx.rewriter.rewrite import Edit, ModelChange, Replacement, Trigger, rewrite
 from sonnx.rewriter.site import Site
 
@@ -45,7 +46,23 @@ def constant_condition(site: Site) -> Replacement | None:
     pairs = zip(node.outputs, branch.outputs, strict=True)
     same = tuple((old, names.get(value.name, value.name)) for old, value in pairs if old)
     before = f"{descriptions.call(node)}, which is {bool(condition.data[0])}"
+    kept = _constant_outputs(site, branch, same)
+    nodes, constants = (*nodes, *kept.nodes), (*constants, *kept.constants)
+    same = tuple(pair for pair in same if all(pair[0] not in added.outputs for added in kept.nodes))
     return Replacement(nodes, before, f"the nodes of {taken}", constants, same)
+
+
+def _constant_outputs(site: Site, branch: Graph, same: Iterable[tuple[str, str]]) -> NodeSequence:
+    """A Reshape for each graph output that is a constant of a branch: an initializer cannot be an output."""
+    outputs = {value.name for value in site.context.model.graph.outputs}
+    results = dict(zip(site.node.outputs, branch.outputs, strict=True))
+    dims = {tensor.name: tensor.dims for tensor in branch.initializers}
+    sequence = NodeSequence(next(iter(site.node.outputs)), site.operator_set)
+    for old, new in same:
+        shape = dims.get(results[old].name)
+        if old in outputs and shape is not None and site.operator_set >= SHAPE_AS_INPUT:
+            sequence.reshape(new, shape, old)
+    return sequence
 
 
 @rewrite("function-call", Trigger.RULE_SELECTED, makes_executable=True)

@@ -75,6 +75,11 @@ def _may_be_elementwise(node: Node) -> bool:
 def _replaces(context: RewriteContext) -> bool:
     """Whether the edition lacks Transpose, and its nodes may be replaced."""
     inside = context.active_rules.edition.status(OperatorName.TRANSPOSE) in ("specified", "draft")
+    if context.kept_nodes and any(
+        _is(node, OperatorName.TRANSPOSE) and not context.kept_nodes.isdisjoint(node.outputs)
+        for node in context.model.graph.nodes
+    ):
+        return False
     return not inside and OperatorName.TRANSPOSE not in context.kept
 
 
