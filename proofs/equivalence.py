@@ -126,6 +126,21 @@ def reordered_sum(times: int = 1) -> Obligations:
     yield Obligation("brackets", (p == (x + y) + z, q == x + (y + times * z)), p == q)
 
 
+def sixth(times: int = 1) -> Obligations:
+    """HardSigmoid with the offset 1/2 and a slope a near 1/6, whose product with x is p: both limits move by what p is
+    away from x / 6.
+    """
+    x, a, p, most = z3.Reals("x a p most")
+
+    def limited(value: Any, end: int) -> Any:
+        return z3.If(value < 0, z3.RealVal(0), z3.If(value > end, z3.RealVal(end), value))
+
+    known = (within(p - x / 6, most),)
+    yield Obligation("the value", known,
+                     within(limited(p + z3.Q(1, 2), 1) - limited(x + 3, 6) / 6, times * most))  # fmt: skip
+    yield Obligation("the distance", (p == a * x,), p - x / 6 == (a - z3.Q(1, 6)) * x)
+
+
 STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] = [
     ("output-scale", "A factor of a sum of products goes into every weight and into the bias.",
      "s (Σ w x + b) = Σ (s w) x + s b", output_scale, {"left out": 0}),
@@ -150,6 +165,9 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
      division, {"not divided": 0}),
     ("reordered-sum", "Sums may be reordered and bracketed in another way.", "(x + y) + z = (x + z) + y = x + (y + z)",
      reordered_sum, {"left out": 0}),
+    ("sixth", "HardSigmoid with the offset 1/2 and a slope near a sixth is a clipped sum over 6, but for the distance "
+     "of the slope from a sixth.", "|min(max(a x + 1/2, 0), 1) - min(max(x + 3, 0), 6) / 6| ≤ |a - 1/6| |x|", sixth,
+     {"no distance": 0}),
 ]  # fmt: skip
 
 

@@ -53,10 +53,10 @@ CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 """Operators of any number of inputs that are a chain of Add."""
 FEATURES = ("ai.onnx.ml", "ArrayFeatureExtractor")
 """Gather along the last axis."""
+SIXTH = "HardSigmoid with the alpha nearest to 1/6 has the slope 1/6, as ONNX writes HardSwish"
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 CLIPS_BY_INPUTS = 11
 """The operator set from which on Clip has its limits as inputs."""
-SIXTH = "HardSigmoid with the alpha nearest to 1/6 has the slope 1/6, as ONNX writes HardSwish"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 INTEGERS = "DynamicQuantizeLinear and products of its integers mean what sonnx states (dynamic_quantization.py)"
 NUMBERS_ONLY = "{} is given no NaN, of whose place in the order ONNX says nothing (element_orders.py)"
@@ -264,7 +264,7 @@ class Expansion:
         inputs = [*place.values(visit.inputs), *outside]
         if any(operand is not None and operand.operator == "declared" for operand in inputs):
             return
-        self.store.assume(f"equal graphs inside equal nodes give equal values: {node.operator}")
+        self.store.rest_on("equal-graphs")
         key = (keys.written_key(replace(visit.call, attributes=body.attributes)), versions, len(visit.inputs))
         for index, name in enumerate(node.outputs):
             if name:
@@ -370,6 +370,7 @@ class Expansion:
         three, zero, six = [name or "" for name in names]
         output = node.outputs[0]
         shifted, clipped, factor = (f"{output} ({role})" for role in ("shifted", "clipped", "factor"))
+        self.store.rest_on("sixth")
         self.store.assume(SIXTH)
         last = Node(node.name, "Identity", "", "", (factor,), (output,), ())
         self.results.append(PassedOn(last, node.operator, elementwise=True))
