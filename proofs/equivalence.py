@@ -105,6 +105,14 @@ def square(last: int = 2) -> Obligations:
     yield Obligation("the power 2", steps, power(x, z3.IntVal(last)) == x * x)
 
 
+def cube(last: int = 3) -> Obligations:
+    """By the definition of powers."""
+    power = z3.Function("power", z3.RealSort(), z3.IntSort(), z3.RealSort())
+    x = z3.Real("x")
+    given = (power(x, z3.IntVal(2)) == x * x, power(x, z3.IntVal(3)) == power(x, z3.IntVal(2)) * x)
+    yield Obligation("the power 3", given, power(x, z3.IntVal(last)) == (x * x) * x)
+
+
 def factors(power: int = 1) -> Obligations:
     """(s a) (t b) = (s t) (a b)."""
     s, t, a, b, p, q = z3.Reals("s t a b p q")
@@ -159,6 +167,7 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
     ("padding", "Padding by 0 of what is padded by 0 is padding by the sum of both widths.",
      "pad(pad(x, q), p)[i] = pad(x, p + q)[i]", padding, {"less padding": 0}),
     ("square", "The power 2 is the product of a number with itself.", "x² = x x", square, {"the first power": 1}),
+    ("cube", "The power 3 is the product of three equal numbers.", "x³ = x x x", cube, {"the power 2": 2}),
     ("factors", "Factors of the operands of a product are factors of the product.", "(s a) (t b) = (s t) (a b)",
      factors, {"left out": 0}),
     ("division", "A quotient by a number other than 0 is a product with its inverse.", "x / d = (1 / d) x",
