@@ -306,11 +306,11 @@ def conv(used: Implementation, inputs: Sequence[Array | None], attributes: Any, 
 def conv_integer(used: Implementation, inputs: Sequence[Array | None], attributes: Any, outputs: int) -> list[Array]:
     x, weights = (array.astype(np.int32) for array in given(inputs, 2))
     x_zero, weights_zero = input_at(inputs, 2), input_at(inputs, 3)
-    if x_zero is not None:
-        x = x - x_zero.astype(np.int32)
+    fill = np.int32(0) if x_zero is None else -x_zero.astype(np.int32)  # the padding is 0 before it
+    x = x + fill
     if weights_zero is not None:
         weights = weights - weights_zero.astype(np.int32).reshape(-1, *[1] * (weights.ndim - 1))
-    return [_convolution(used, x, weights, attributes, np.int32(0))]
+    return [_convolution(used, x, weights, attributes, fill)]
 
 
 def batch_normalization(
@@ -345,7 +345,8 @@ def dequantize(used: Implementation, inputs: Sequence[Array | None], attributes:
     (x, scale), zero = given(inputs, 2), input_at(inputs, 2)
     if not is_integer(x.dtype):
         raise NotImplementedError("DequantizeLinear of floats")
-    wide = x.astype(np.int64) - (0 if zero is None else _along(zero, x, attributes).astype(np.int64))
+    common = np.int32 if x.dtype == np.int32 else np.int64  # the difference of int32 wraps around
+    wide = x.astype(common) - (0 if zero is None else _along(zero, x, attributes).astype(common))
     kind = scale.dtype
     middle = np.float32 if kind.itemsize <= 2 else kind
     return [(wide.astype(middle) * _along(scale, x, attributes).astype(middle)).astype(kind)]
