@@ -4,6 +4,7 @@
     python -m benchmarks.equivalence optimizers [--runs N] MODEL …
     python -m benchmarks.equivalence optimizers --light
     python -m benchmarks.equivalence conversions [--light] [--box LOW,HIGH] MODEL …
+    python -m benchmarks.equivalence cost [--light] MODEL …
     python -m benchmarks.equivalence exporters MODEL …
     python -m benchmarks.equivalence one-node [--every N]
 
@@ -12,7 +13,7 @@ A campaign with a record goes on after the last seed of the record, if the code 
 The optimizers are onnxruntime (basic, extended, all), onnxsim and onnxslim, where they are installed; the converters
 are onnxconverter-common and those of onnxruntime.  With a box the difference of every pair is bounded where that is
 possible.  The light networks get random weights, because the filled weights of the onnx package are equal under any
-permutation.
+permutation.  The cost of a pair is processor time and peak memory, each beside those of one exact run.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from msgspec import Struct
 from onnx import numpy_helper
 
 import sonnx.equivalence
+from benchmarks.equivalence_cost import MEGABYTE, Cost, PairCost, cost, summary
 from sonnx.base.files import sha256
 from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.options import EquivalenceOptions
@@ -373,6 +375,11 @@ CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
     "dynamic int8": quantized_weights,
 }
 
+COSTED_CONVERTERS = ("float16, onnxconverter-common", "QDQ int8")
+"""The converters whose pairs are measured beside those of the optimizers."""
+MOST_RUNS = 10
+"""Exact runs that a comparison takes at most."""
+
 
 def at_operator_set(model: onnx.ModelProto, least: int = 13) -> onnx.ModelProto:
     """A model at an operator set with quantization by channel; as it is where it cannot be brought there."""
@@ -394,7 +401,6 @@ class ToolPair(NamedTuple):
         failed: why there is none, "" where there is one.
         found: the comparison, or why it was refused.
         seconds: of the processor.
-        run: seconds of one exact run of the model; 0 where it was not measured.
     """
 
     name: str
@@ -402,7 +408,6 @@ class ToolPair(NamedTuple):
     failed: str
     found: Any = None
     seconds: float = 0.0
-    run: float = 0.0
 
     @property
     def answer(self) -> str:
@@ -414,20 +419,25 @@ def pairings(
     listed: Iterator[tuple[str, onnx.ModelProto]],
     tools: dict[str, Callable[[Path, Path], None]],
     options: Callable[[Path], EquivalenceOptions],
-    timed: bool,
 ) -> Iterator[ToolPair]:
-    """Every model beside what each tool makes of it; `timed`: with the time of an exact run."""
+    """Every model beside what each tool makes of it."""
+    for name, source, title, target, failed in written(listed, tools):
+        if failed:
+            yield ToolPair(name, title, failed)
+        else:
+            yield ToolPair(name, title, "", *_timed(source, target, options(source)))
+
+
+def written(
+    listed: Iterator[tuple[str, onnx.ModelProto]], tools: dict[str, Callable[[Path, Path], None]]
+) -> Iterator[tuple[str, Path, str, Path, str]]:
+    """For every model and tool: the name and the file of the model, the tool, its file, and why there is none."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "a.onnx"), Path(folder, "b.onnx")
         for name, model in listed:
             onnx.save(model, source)
-            run = _seconds_of_a_run(source) if timed else 0.0
             for title, tool in tools.items():
-                failed = _optimized(tool, source, target)
-                if failed:
-                    yield ToolPair(name, title, failed)
-                    continue
-                yield ToolPair(name, title, "", *_timed(source, target, options(source)), run)
+                yield name, source, title, target, _optimized(tool, source, target)
 
 
 def conversions(paths: Sequence[Path], light: bool, box: str) -> int:
@@ -440,7 +450,7 @@ def conversions(paths: Sequence[Path], light: bool, box: str) -> int:
         return EquivalenceOptions(runs=0, box=tuple([f"{each}=[{box}]" for each in inputs]) if box else ())
 
     listed = ((name, at_operator_set(model)) for name, model in models(paths, light))
-    for pair in pairings(listed, CONVERTERS, options, timed=False):
+    for pair in pairings(listed, CONVERTERS, options):
         if pair.failed:
             print(f"| {pair.name} | {pair.tool} | {pair.failed} | | | |", flush=True)
             continue
@@ -514,25 +524,56 @@ def models(paths: Sequence[Path], light: bool) -> Iterator[tuple[str, onnx.Model
 
 
 def optimizers(paths: Sequence[Path], light: bool, runs: int) -> int:
-    """Compare each model with what each optimizer makes of it; 1 if a pair is not decided.
-
-    Times are those of the processor; those of the light networks also as multiples of one exact run of the model.
+    """Compare each model with what each optimizer makes of it; 1 if a pair is not decided.  Times are those of the
+    processor.
     """
     counted, open_pairs = Counter[str](), 0
-    print("| model | optimizer | answer | folded constants | seconds | exact runs |\n|---|---|---|---|---|---|")
-    for pair in pairings(models(paths, light), OPTIMIZERS, lambda _: EquivalenceOptions(runs=runs), timed=light):
+    print("| model | optimizer | answer | folded constants | seconds |\n|---|---|---|---|---|")
+    for pair in pairings(models(paths, light), OPTIMIZERS, lambda _: EquivalenceOptions(runs=runs)):
         if pair.failed:
-            print(f"| {pair.name} | {pair.tool} | {pair.failed} | | | |", flush=True)
+            print(f"| {pair.name} | {pair.tool} | {pair.failed} | | |", flush=True)
             continue
         counted[pair.answer.partition(";")[0]] += 1
         open_pairs += isinstance(pair.found, str) or not pair.found.proved
         folded = "" if isinstance(pair.found, str) else str(len(pair.found.constants))
-        runs_taken = f"{pair.seconds / pair.run:.2f}" if pair.run else ""
-        print(
-            f"| {pair.name} | {pair.tool} | {pair.answer} | {folded} | {pair.seconds:.2f} | {runs_taken} |", flush=True
-        )
+        print(f"| {pair.name} | {pair.tool} | {pair.answer} | {folded} | {pair.seconds:.2f} |", flush=True)
     print(f"\n{sum(counted.values())} pairs: {dict(counted)}")
     return int(open_pairs > 0)
+
+
+def costs(paths: Sequence[Path], light: bool) -> int:
+    """Time and memory of the comparison of each model with what each tool makes of it; 1 if a pair takes ten exact runs
+    or more memory than four times both files and one run.
+    """
+    tools = OPTIMIZERS | {name: CONVERTERS[name] for name in COSTED_CONVERTERS}
+    head = "| model | tool | answer | folded constants | seconds | exact runs | peak, MB | of the limit |"
+    print(head + "\n|---|---|---|---|---|---|---|---|")
+    taken, runs = list[PairCost](), dict[str, Cost]()
+    for name, source, tool, target, failed in written(models(paths, light), tools):
+        if failed:
+            print(f"| {name} | {tool} | {failed} | | | | | |", flush=True)
+            continue
+        if name not in runs:
+            runs[name] = cost(run_once, source)
+        pair = PairCost(cost(answered, source, target), runs[name], source.stat().st_size + target.stat().st_size)
+        taken.append(pair)
+        (answer, folded), seconds, peak = pair.comparison
+        print(f"| {name} | {tool} | {answer} | {folded} | {seconds:.2f} | {pair.runs:.2f} | {peak / MEGABYTE:.0f} | "
+              f"{peak / pair.limit:.2f} |", flush=True)  # fmt: skip
+    print(f"\n{summary(taken)}")
+    return int(any(pair.runs >= MOST_RUNS or pair.comparison.peak >= pair.limit for pair in taken))
+
+
+def run_once(source: Path) -> None:
+    """One exact run of a model on a generated input, with reading the file."""
+    model = read(source.read_bytes())
+    ModelRunner(model, source, None, unchecked=True).run(probe(required_inputs(model), 0, 0))
+
+
+def answered(source: Path, target: Path) -> tuple[str, int]:
+    """The answer about two files, and how many constants were folded."""
+    found, _ = _timed(source, target, EquivalenceOptions(runs=0))
+    return (found, 0) if isinstance(found, str) else (_described(found).partition(";")[0], len(found.constants))
 
 
 def _optimized(optimize: Callable[[Path, Path], None], source: Path, target: Path) -> str:
@@ -555,14 +596,6 @@ def _in_child(optimize: Callable[[Path, Path], None], source: Path, target: Path
         optimize(source, target)
     except ImportError:
         sys.exit(NOT_INSTALLED)
-
-
-def _seconds_of_a_run(source: Path) -> float:
-    """The processor time of one exact run on a generated input, with reading the file."""
-    start = time.process_time()
-    model = read(source.read_bytes())
-    ModelRunner(model, source, None, unchecked=True).run(probe(required_inputs(model), 0, 0))
-    return time.process_time() - start
 
 
 def _timed(source: Path, target: Path, options: EquivalenceOptions) -> tuple[Any, float]:
@@ -604,11 +637,16 @@ def main() -> int:
     single = commands.add_parser("one-node")
     single.add_argument("--every", type=int, default=1, metavar="N", help="every Nth pair only")
     single.add_argument("--minutes", type=float, default=30, help="the time after which no further pair is begun")
+    expense = commands.add_parser("cost")
+    expense.add_argument("models", nargs="*", type=Path)
+    expense.add_argument("--light", action="store_true")
     pairs_of_exports = commands.add_parser("exporters")
     pairs_of_exports.add_argument("models", nargs="+", type=Path)
     options = parser.parse_args()
     if options.command == "exporters":
         return exporters(options.models)
+    if options.command == "cost":
+        return costs(options.models, options.light)
     if options.command == "one-node":
         return one_node(options.every, options.minutes)
     if options.command == "mutants":

@@ -105,6 +105,14 @@ def square(last: int = 2) -> Obligations:
     yield Obligation("the power 2", steps, power(x, z3.IntVal(last)) == x * x)
 
 
+def cube(last: int = 3) -> Obligations:
+    """By the definition of powers."""
+    power = z3.Function("power", z3.RealSort(), z3.IntSort(), z3.RealSort())
+    x = z3.Real("x")
+    given = (power(x, z3.IntVal(2)) == x * x, power(x, z3.IntVal(3)) == power(x, z3.IntVal(2)) * x)
+    yield Obligation("the power 3", given, power(x, z3.IntVal(last)) == (x * x) * x)
+
+
 def factors(power: int = 1) -> Obligations:
     """(s a) (t b) = (s t) (a b)."""
     s, t, a, b, p, q = z3.Reals("s t a b p q")
@@ -126,6 +134,21 @@ def reordered_sum(times: int = 1) -> Obligations:
     yield Obligation("brackets", (p == (x + y) + z, q == x + (y + times * z)), p == q)
 
 
+def sixth(times: int = 1) -> Obligations:
+    """HardSigmoid with the offset 1/2 and a slope a near 1/6, whose product with x is p: both limits move by what p is
+    away from x / 6.
+    """
+    x, a, p, most = z3.Reals("x a p most")
+
+    def limited(value: Any, end: int) -> Any:
+        return z3.If(value < 0, z3.RealVal(0), z3.If(value > end, z3.RealVal(end), value))
+
+    known = (within(p - x / 6, most),)
+    yield Obligation("the value", known,
+                     within(limited(p + z3.Q(1, 2), 1) - limited(x + 3, 6) / 6, times * most))  # fmt: skip
+    yield Obligation("the distance", (p == a * x,), p - x / 6 == (a - z3.Q(1, 6)) * x)
+
+
 STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] = [
     ("output-scale", "A factor of a sum of products goes into every weight and into the bias.",
      "s (Σ w x + b) = Σ (s w) x + s b", output_scale, {"left out": 0}),
@@ -144,12 +167,16 @@ STATED: list[tuple[str, str, str, Callable[..., Obligations], dict[str, Any]]] =
     ("padding", "Padding by 0 of what is padded by 0 is padding by the sum of both widths.",
      "pad(pad(x, q), p)[i] = pad(x, p + q)[i]", padding, {"less padding": 0}),
     ("square", "The power 2 is the product of a number with itself.", "x² = x x", square, {"the first power": 1}),
+    ("cube", "The power 3 is the product of three equal numbers.", "x³ = x x x", cube, {"the power 2": 2}),
     ("factors", "Factors of the operands of a product are factors of the product.", "(s a) (t b) = (s t) (a b)",
      factors, {"left out": 0}),
     ("division", "A quotient by a number other than 0 is a product with its inverse.", "x / d = (1 / d) x",
      division, {"not divided": 0}),
     ("reordered-sum", "Sums may be reordered and bracketed in another way.", "(x + y) + z = (x + z) + y = x + (y + z)",
      reordered_sum, {"left out": 0}),
+    ("sixth", "HardSigmoid with the offset 1/2 and a slope near a sixth is a clipped sum over 6, but for the distance "
+     "of the slope from a sixth.", "|min(max(a x + 1/2, 0), 1) - min(max(x + 3, 0), 6) / 6| ≤ |a - 1/6| |x|", sixth,
+     {"no distance": 0}),
 ]  # fmt: skip
 
 

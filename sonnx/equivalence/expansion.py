@@ -24,7 +24,8 @@ from sonnx.equivalence.dynamic_quantization import QUANTIZER, converted_product,
 from sonnx.equivalence.element_orders import OPERATORS as ORDERED_OR_MULTIPLIED
 from sonnx.equivalence.element_orders import ordered_or_multiplied
 from sonnx.equivalence.estimators import has_estimator, written_estimator
-from sonnx.equivalence.fused import WRITTEN_OUT, Fused, fused_operators
+from sonnx.equivalence.exponentials import logistic_quotient
+from sonnx.equivalence.fused import WRITTEN_OUT, Fused, stated_for
 from sonnx.equivalence.index_sums import product_form
 from sonnx.equivalence.inner_graphs import InnerGraphs
 from sonnx.equivalence.layouts import BLOCKS, CallInOrder, LayoutOperator, restored, standard_call, stated_layout
@@ -51,12 +52,13 @@ STEPS_SINCE, STEPS_AT = 9, 13
 """The operator set that has every operator of the steps with broadcasting, and the one that stands for older ones."""
 CHAINS = frozenset({("", "Sum"), ("", "Mean")})
 """Operators of any number of inputs that are a chain of Add."""
+QUOTIENTS = frozenset({("", "Div"), ("", "Reciprocal")})
 FEATURES = ("ai.onnx.ml", "ArrayFeatureExtractor")
 """Gather along the last axis."""
+SIXTH = "HardSigmoid with the alpha nearest to 1/6 has the slope 1/6, as ONNX writes HardSwish"
 REARRANGED = "{} moves elements as sonnx states (rearrangements.py)"
 CLIPS_BY_INPUTS = 11
 """The operator set from which on Clip has its limits as inputs."""
-SIXTH = "HardSigmoid with the alpha nearest to 1/6 has the slope 1/6, as ONNX writes HardSwish"
 MEANING = "{} means what sonnx states for it (fused.toml)"
 INTEGERS = "DynamicQuantizeLinear and products of its integers mean what sonnx states (dynamic_quantization.py)"
 NUMBERS_ONLY = "{} is given no NaN, of whose place in the order ONNX says nothing (element_orders.py)"
@@ -152,7 +154,7 @@ class Expansion:
             return self._index_sum(visit, place)
         if not operator[0] and has_cells(node, place.values(visit.inputs)):
             return self._cells(visit, place)
-        fused = fused_operators().get(operator)
+        fused = stated_for(*operator, node)
         if fused is not None and not self._is_computed(visit, place):
             return self._steps(fused, visit, place)
         if has_attention(*operator):
@@ -168,6 +170,10 @@ class Expansion:
                 return formula
         if node.attributes and next(subgraphs(node), None) is not None:
             return self._with_graphs(visit, place)
+        if operator == ("", "Pow"):
+            return self._cube(visit, place)
+        if operator in QUOTIENTS and not node.attributes:
+            return self._logistic(visit, place)
         recognized = self.choices.recognized(visit.call, place.values(visit.inputs))
         if recognized is not None and node.outputs[0]:
             place.define(node.outputs[0], recognized)
@@ -264,7 +270,7 @@ class Expansion:
         inputs = [*place.values(visit.inputs), *outside]
         if any(operand is not None and operand.operator == "declared" for operand in inputs):
             return
-        self.store.assume(f"equal graphs inside equal nodes give equal values: {node.operator}")
+        self.store.rest_on("equal-graphs")
         key = (keys.written_key(replace(visit.call, attributes=body.attributes)), versions, len(visit.inputs))
         for index, name in enumerate(node.outputs):
             if name:
@@ -370,6 +376,7 @@ class Expansion:
         three, zero, six = [name or "" for name in names]
         output = node.outputs[0]
         shifted, clipped, factor = (f"{output} ({role})" for role in ("shifted", "clipped", "factor"))
+        self.store.rest_on("sixth")
         self.store.assume(SIXTH)
         last = Node(node.name, "Identity", "", "", (factor,), (output,), ())
         self.results.append(PassedOn(last, node.operator, elementwise=True))
@@ -379,6 +386,51 @@ class Expansion:
             Node("", "Div", "", "", (clipped, six), (factor,), ()),
             last,
         ]
+
+    def _cube(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """The power 3 of a float: the product of three equal numbers, over the reals."""
+        node, output = visit.node, visit.node.outputs[0]
+        base, exponent = (*place.values(visit.inputs), None, None)[:2]
+        if node.attributes or base is None or not base.is_float or base.rank is None or exponent is None:
+            return None
+        array = exponent.array
+        if array is None or array.size != 1 or array.ndim > base.rank or not bool((array == 3).all()):
+            return None
+        self.store.rest_on("cube")
+        square, cube = f"{output} (square)", f"{output} (cube)"
+        last = Node(node.name, "Identity", "", "", (cube,), (output,), ())
+        self.results.append(PassedOn(last, f"Pow by 3 of type {array.dtype}", elementwise=True))
+        return [
+            Node("", "Mul", "", "", (node.inputs[0], node.inputs[0]), (square,), ()),
+            Node("", "Mul", "", "", (square, node.inputs[0]), (cube,), ()),
+            last,
+        ]
+
+    def _logistic(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """A quotient by 1 + e^u: the dividend times the Sigmoid of -u, over the reals."""
+        node, output = visit.node, visit.node.outputs[0]
+        found = logistic_quotient(node.operator, place.values(visit.inputs), self.choices.operand_of)
+        if found is None:
+            return None
+        exponent, opposite, gate, product = (
+            f"{output} ({role})" for role in ("exponent", "opposite", "gate", "product")
+        )
+        nodes = []
+        if found.opposite is not None:
+            place.define(opposite, found.opposite)
+        else:
+            place.define(exponent, found.exponent)
+            nodes.append(Node("", "Neg", "", "", (exponent,), (opposite,), ()))
+        nodes.append(Node("", "Sigmoid", "", "", (opposite,), (gate,), ()))
+        if found.dividend is not None:
+            nodes.append(Node("", "Mul", "", "", (node.inputs[0], gate), (product,), ()))
+        self.store.rest_on("logistic")
+        last = Node(node.name, "Identity", "", "", nodes[-1].outputs, (output,), ())
+        dividend = "" if found.dividend is None else f"{found.dividend.number} "
+        self.results.append(
+            PassedOn(last, f"{node.operator}: {dividend}over 1 and the exponential of {found.exponent.number}")
+        )
+        return [*nodes, last]
 
     def _scaled_product(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """Gemm of varying matrices with factors: products with them over the reals; None without a factor, and where a

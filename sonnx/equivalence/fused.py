@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, convert
 
+from sonnx.model.ir import Node
+
 STEP = re.compile(r"(\w+) = (\w+|@\w+)\(([^;)]*)(?:;([^)]*))?\)")
 """A step of a fused operator."""
 
@@ -53,6 +55,7 @@ class Fused(Struct, frozen=True):
             all but the first two; "last", the last of three; "last-axis", that one; "" for those of an input or an
             attribute `axes`.
         outputs: the steps that are further outputs, by their places.
+        chosen_by: the texts of attributes that choose this meaning, where an operator has several.
     """
 
     domain: str
@@ -69,6 +72,7 @@ class Fused(Struct, frozen=True):
     further: tuple[str, ...] = ()
     reduces: Literal["", "from-axis", "axis", "spatial", "last", "last-axis"] = ""
     outputs: Mapping[int, str] = {}
+    chosen_by: Mapping[str, str] = {}
 
     @property
     def name(self) -> str:
@@ -83,7 +87,7 @@ class Fused(Struct, frozen=True):
         )
         activation = {PARAMETERS} if any("@activation" in step for step in self.steps) else set[str]()
         words = re.findall(r"[A-Za-z_]\w*", " ".join(self.steps))
-        return frozenset({*words, *self.only, *self.further, *axis, *activation})
+        return frozenset({*words, *self.only, *self.chosen_by, *self.further, *axis, *activation})
 
     @property
     def has_axes(self) -> bool:
@@ -113,8 +117,8 @@ def activations() -> Mapping[str, Activation]:
 
 
 @cache
-def fused_operators() -> Mapping[tuple[str, str], Fused]:
-    """The fused operators, by domain and name."""
+def fused_operators() -> Mapping[tuple[str, str], tuple[Fused, ...]]:
+    """The fused operators, by domain and name; several where attributes choose the meaning."""
     fuseds = [
         Fused(
             entry["domain"],
@@ -131,10 +135,25 @@ def fused_operators() -> Mapping[tuple[str, str], Fused]:
             tuple(entry.get("further", ())),
             entry.get("reduces", ""),
             {int(place): step for place, step in entry.get("outputs", {}).items()},
+            entry.get("chosen_by", {}),
         )
         for entry in tomllib.loads(files(__package__).joinpath("fused.toml").read_text("utf-8"))["operator"]
     ]
-    return {(fused.domain, fused.operator): fused for fused in fuseds}
+    listed: dict[tuple[str, str], tuple[Fused, ...]] = {}
+    for fused in fuseds:
+        key = fused.domain, fused.operator
+        listed[key] = (*listed.get(key, ()), fused)
+    return listed
+
+
+def stated_for(domain: str, operator: str, node: Node) -> Fused | None:
+    """The meaning of an operator that the attribute of a node chooses, the first one where none does; None for an
+    operator without a stated meaning.
+    """
+    listed = fused_operators().get((domain, operator), ())
+    values = {attribute.name: attribute.value for attribute in node.attributes}
+    chosen = [each for each in listed if each.chosen_by.items() <= values.items()] if len(listed) > 1 else listed
+    return next(iter(sorted(chosen, key=lambda each: -len(each.chosen_by))), None)
 
 
 def has_meaning(domain: str, operator: str) -> bool:

@@ -131,9 +131,7 @@ class InnerGraphs:
         kept = tuple(attribute for attribute in visit.call.attributes if not isinstance(attribute.value, Graph))
         key = (keys.written_key(replace(visit.call, attributes=kept)), len(visit.inputs), len(outputs))
         operands = [*place.values(visit.inputs), *outputs]
-        self.store.assume(
-            f"by induction, nodes on equal states with equal steps give equal values: {visit.node.operator}"
-        )
+        self.store.rest_on("equal-steps")
         for index, name in enumerate(visit.node.outputs):
             if name:
                 is_state = index < len(states)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sonnx.equivalence.attention import written_attention
-from sonnx.equivalence.fused import fused_operators
+from sonnx.equivalence.fused import stated_for
 from sonnx.equivalence.written_out import WrittenOut, written_out
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Node
@@ -44,7 +44,7 @@ def stated_formula(site: Site) -> Replacement | None:
 def _steps(site: Site, *, ideal: bool) -> Replacement | None:
     """The nodes of the steps; None where a number of an attribute is not one of the element type."""
     node = site.node
-    fused = fused_operators().get((canonical_domain(node.domain), node.operator))
+    fused = stated_for(canonical_domain(node.domain), node.operator, node)
     if fused is None or fused.ideal != ideal or fused.axiom or not node.outputs or site.operator_set < BROADCASTS:
         return None
     label = next(filter(None, node.outputs), "")
@@ -67,7 +67,7 @@ def _existing(written: WrittenOut, site: Site) -> list[Node] | None:
         if _exists(node.operator, site.operator_set):
             nodes.append(node)
             continue
-        fused = fused_operators().get(("", node.operator))
+        fused = stated_for("", node.operator, node)
         first = next((facts for facts in (site.inputs[0], site.outputs[0]) if facts and facts.type in FLOATS), None)
         if fused is None or first is None:
             return None
