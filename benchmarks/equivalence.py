@@ -26,7 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -375,7 +375,7 @@ CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
     "dynamic int8": quantized_weights,
 }
 
-COSTED_CONVERTERS = ("float16, onnxconverter-common", "QDQ int8")
+COSTED_CONVERTERS = ("float16, onnxruntime", "QDQ int8")
 """The converters whose pairs are measured beside those of the optimizers."""
 MOST_RUNS = 10
 """Exact runs that a comparison takes at most."""
@@ -545,11 +545,15 @@ def costs(paths: Sequence[Path], light: bool) -> int:
     """Time and memory of the comparison of each model with what each tool makes of it; 1 if a pair takes ten exact runs
     or more memory than four times both files and one run.
     """
-    tools = OPTIMIZERS | {name: CONVERTERS[name] for name in COSTED_CONVERTERS}
+    converted = ((name, at_operator_set(model)) for name, model in models(paths, light))
+    every = chain(
+        written(models(paths, light), OPTIMIZERS),
+        written(converted, {name: CONVERTERS[name] for name in COSTED_CONVERTERS}),
+    )
     head = "| model | tool | answer | folded constants | seconds | exact runs | peak, MB | of the limit |"
     print(head + "\n|---|---|---|---|---|---|---|---|")
     taken, runs = list[PairCost](), dict[str, Cost]()
-    for name, source, tool, target, failed in written(models(paths, light), tools):
+    for name, source, tool, target, failed in every:
         if failed:
             print(f"| {name} | {tool} | {failed} | | | | | |", flush=True)
             continue

@@ -1,7 +1,8 @@
 """Operators of transformers by simpler operators of ONNX, over the reals.
 
-Of ONNX Attention (`onnx_attention.py`); of onnxruntime Attention and MultiHeadAttention without masks and without
-a past, RotaryEmbedding, and MatMulNBits with constant weights, as docs/ContribOperators.md describes them.
+Of ONNX Attention (`onnx_attention.py`); of onnxruntime Attention without masks and without a past, MultiHeadAttention
+without masks of keys, GroupQueryAttention without rotation, RotaryEmbedding, and MatMulNBits with constant weights, as
+docs/ContribOperators.md describes them.
 `equivalent` compares models by these nodes, and `fix` writes them; `tests/equivalence/test_attention.py` runs them.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from sonnx.equivalence.attention_nodes import AttentionNodes, CallOperand, Constant, scale_of
 from sonnx.equivalence.narrowings import narrowed_constant
-from sonnx.equivalence.onnx_attention import attention_of_onnx
+from sonnx.equivalence.onnx_attention import attention_of_onnx, attention_with_past, grouped_attention
 from sonnx.equivalence.terms import Store
 from sonnx.model.ir import Node
 from sonnx.model.scopes import canonical_domain
@@ -106,6 +107,8 @@ def _attention(store: Store | None, nodes: AttentionNodes) -> bool:
 
 def _multi_head_attention(store: Store | None, nodes: AttentionNodes) -> bool:
     """MultiHeadAttention: query, key and value apart, with an optional constant bias of all three."""
+    if nodes.name(6):
+        return attention_with_past(store, nodes)
     terms, count, bias = [nodes.term(index) for index in range(3)], nodes.values.get("num_heads"), nodes.term(3)
     if not nodes.has_only(6, "num_heads", "scale", "mask_filter_value", unidirectional=0):
         return False
@@ -228,6 +231,7 @@ def _unpacked(rows: Array, bits: int) -> Array:
 _WRITERS: Mapping[tuple[str, str], Callable[[Store | None, AttentionNodes], bool]] = {
     ("", "Attention"): attention_of_onnx,
     (MICROSOFT, "Attention"): _attention,
+    (MICROSOFT, "GroupQueryAttention"): grouped_attention,
     (MICROSOFT, "MultiHeadAttention"): _multi_head_attention,
     (MICROSOFT, "RotaryEmbedding"): _rotary_embedding,
     (MICROSOFT, "MatMulNBits"): _of_n_bits,

@@ -129,7 +129,12 @@ class Expansion:
         if layout is not None:
             return self._in_order(layout, visit, place)
         if operator in WRITTEN_OUT:
-            return self._matrices(visit, place) if operator[0] else self._cast_like(visit, place)
+            writers = {
+                "FusedMatMul": self._matrices,
+                "QLinearConcat": self._joined_integers,
+                "CastLike": self._cast_like,
+            }
+            return writers[node.operator](visit, place)
         if not operator[0] and has_constant_result(node.operator) and self._constant_result(visit, place):
             return None
         if operator == ("", "Mul") and self.store.narrowings is not None:
@@ -301,6 +306,29 @@ class Expansion:
             return None
         self.store.assume(MEANING.format("com.microsoft.FusedMatMul"))
         return [*nodes, Node(node.name, "Mul", "", "", (f"{output} (product)", alpha), (output,), ())]
+
+    def _joined_integers(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
+        """QLinearConcat: Concat of the numbers that the integers of each input stand for, quantized, over the reals."""
+        node, output, axes = (
+            visit.node,
+            visit.node.outputs[0],
+            [each for each in visit.node.attributes if each.name == "axis"],
+        )
+        if len(node.inputs) < 5 or len(node.inputs) % 3 != 2 or len(axes) != 1 or len(node.attributes) != 1:
+            return None
+        if not all(node.inputs):
+            return None
+        nodes = []
+        for index in range(2, len(node.inputs), 3):
+            numbers = f"{output} (numbers {index // 3})"
+            nodes.append(Node("", "DequantizeLinear", "", "", node.inputs[index : index + 3], (numbers,), ()))
+        joined, quantized = f"{output} (joined)", f"{output} (quantized)"
+        nodes.append(Node("", "Concat", "", "", tuple([each.outputs[0] for each in nodes]), (joined,), tuple(axes)))
+        nodes.append(Node("", "QuantizeLinear", "", "", (joined, *node.inputs[:2]), (quantized,), ()))
+        self.store.assume(MEANING.format("com.microsoft.QLinearConcat"))
+        last = Node(node.name, "Identity", "", "", (quantized,), (output,), ())
+        self.results.append(PassedOn(last, "com.microsoft.QLinearConcat"))
+        return [*nodes, last]
 
     def _cast_like(self, visit: Visit[Term, str], place: Place[Term, str]) -> list[Node] | None:
         """CastLike: Cast to the type of the second input, with the attributes of the node."""

@@ -22,8 +22,8 @@ PARAMETERS = "activation_params"
 AXES = "axes"
 """The input of a step that stands for the axes of a reduction, wherever the operator of the step has them."""
 
-WRITTEN_OUT = frozenset({("com.microsoft", "FusedMatMul"), ("", "CastLike")})
-"""The operators that `expansion.py` writes out by the ranks and types of their inputs."""
+WRITTEN_OUT = frozenset({("com.microsoft", "FusedMatMul"), ("com.microsoft", "QLinearConcat"), ("", "CastLike")})
+"""The operators that `expansion.py` writes out by the ranks, types and number of their inputs."""
 
 
 class Fused(Struct, frozen=True):

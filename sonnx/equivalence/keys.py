@@ -177,11 +177,15 @@ def with_written(key: Hashable, name: str, value: Hashable) -> Hashable:
 
 def meaning(call: Call, signature: Signature, *, conforms: bool) -> Hashable:
     """The versions of an operator that mean the same: the specified one and, for calls that conform to the rules of the
-    equivalence, its equivalents.
+    equivalence, its equivalents; of an operator outside the profile those without a change between them.
     """
     definition, version = call.definition, signature.version
     same = definition is not None and (version == definition.specified or version in definition.equivalent)
-    return "specified" if same and conforms else version
+    if same and conforms:
+        return "specified"
+    stated = operator_facts(call.operator, call.domain)
+    is_specified = definition is not None and definition.specified is not None
+    return stated.since_version(version) if stated.changes and not is_specified else version
 
 
 def stated_by(signature: Signature, names: Mapping[str, Any], index: int) -> bool:

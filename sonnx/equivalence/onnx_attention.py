@@ -1,11 +1,12 @@
-"""Attention of ONNX by simpler operators of ONNX, over the reals: Attention-23 and -24 without softcap.
+"""Attention of grouped heads by simpler operators of ONNX, over the reals: Attention-23 and -24 without softcap, and of
+onnxruntime GroupQueryAttention, and MultiHeadAttention with a past.
 
 Versions of ONNX differ about whether softcap comes before the mask or behind it, so that no meaning with it is stated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -29,10 +30,10 @@ class _Heads:
     """Whether the inputs are [batch, length, heads * width]."""
 
     @classmethod
-    def of(cls, shapes: Sequence[tuple[int, ...]], values: Mapping[str, Any]) -> _Heads | None:
-        """None where the inputs do not fit together."""
+    def of(cls, shapes: Sequence[tuple[int, ...]], stated: tuple[Any, Any]) -> _Heads | None:
+        """Of inputs with so many heads as attributes state; None where the inputs do not fit together."""
         query, key, value = shapes
-        ranks, stated = {len(shape) for shape in shapes}, (values.get("q_num_heads"), values.get("kv_num_heads"))
+        ranks = {len(shape) for shape in shapes}
         if ranks == {3}:
             counts = tuple([count for count in stated if type(count) is int and count > 0])
             if len(counts) != 2 or query[2] % counts[0] or key[2] % counts[1] or value[2] % counts[1]:
@@ -60,14 +61,68 @@ def attention_of_onnx(store: object, nodes: AttentionNodes) -> bool:
     if not nodes.has_only(6, "q_num_heads", "kv_num_heads", "scale", "is_causal", softmax_precision=precision,
                           qk_matmul_output_mode=0, softcap=0.0):  # fmt: skip
         return False
+    causal = nodes.values.get("is_causal", 0)
+    counts = nodes.values.get("q_num_heads"), nodes.values.get("kv_num_heads")
+    return causal in (0, 1) and _grouped(nodes, counts, _Places(past=4, mask=3), is_causal=bool(causal))
+
+
+def grouped_attention(store: object, nodes: AttentionNodes) -> bool:
+    """GroupQueryAttention of float values without rotation, where the lengths are constants and the past has the length
+    that they say.
+    """
+    if not nodes.has_only(7, "num_heads", "kv_num_heads", "scale", do_rotary=0, rotary_interleaved=0, softcap=0.0,
+                          local_window_size=-1, smooth_softmax=0, qk_output=0, causal=1):  # fmt: skip
+        return False
+    query, key, counted, total = nodes.term(0), nodes.term(1), nodes.term(5), nodes.term(6)
+    if query is None or key is None or key.shape is None or len(key.shape) != 3 or query.shape is None:
+        return False
+    if counted is None or counted.array is None or total is None or total.array is None or total.array.size != 1:
+        return False
+    whole = int(total.array.reshape(-1)[0])
+    if counted.array.shape != query.shape[:1] or bool((counted.array != whole - 1).any()):
+        return False
+    past = nodes.term(3)
+    before = past.shape[2] if past is not None and past.shape is not None and len(past.shape) == 4 else 0
+    batch, length = query.shape[:2]
+    if key.shape[1] != length or before + length != whole or (before and batch > 1 and length > 1):
+        return False
+    counts = nodes.values.get("num_heads"), nodes.values.get("kv_num_heads")
+    return _grouped(nodes, counts, _Places(past=3, mask=None, is_kept=True), is_causal=True)
+
+
+def attention_with_past(store: object, nodes: AttentionNodes) -> bool:
+    """MultiHeadAttention with a past, without a bias of the projections and without a mask of the keys."""
+    if not nodes.has_only(8, "num_heads", "scale", "mask_filter_value", unidirectional=0):
+        return False
+    count = nodes.values.get("num_heads")
+    if nodes.name(3) or nodes.name(4):
+        return False
+    return _grouped(nodes, (count, count), _Places(past=6, mask=5, is_kept=True), is_causal=False)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The places of inputs: of the past of the key, with that of the value behind it, and of what masks the scores.
+
+    Attributes:
+        is_kept: the present key and value are outputs without a past, too.
+    """
+
+    past: int
+    mask: int | None
+    is_kept: bool = False
+
+
+def _grouped(nodes: AttentionNodes, counts: tuple[Any, Any], places: _Places, *, is_causal: bool) -> bool:
+    """Attention of the inputs 0 to 2, whose heads are so many of the query, and of key and value."""
     terms = [nodes.term(index) for index in range(3)]
     shapes = [term.shape for term in terms if term is not None and term.shape is not None]
-    sizes = _Heads.of(shapes, nodes.values) if len(shapes) == 3 else None
-    causal, pasts = nodes.values.get("is_causal", 0), [nodes.term(4), nodes.term(5)]
-    if sizes is None or causal not in (0, 1) or len({bool(nodes.name(4)), bool(nodes.name(5))}) != 1:
+    sizes = _Heads.of(shapes, counts) if len(shapes) == 3 else None
+    pasts = [nodes.term(places.past), nodes.term(places.past + 1)]
+    if sizes is None or len({bool(nodes.name(places.past + index)) for index in (0, 1)}) != 1:
         return False
     (length, keys), past = sizes.lengths, 0
-    if nodes.name(4):
+    if nodes.name(places.past):
         known = [term.shape for term in pasts if term is not None and term.shape is not None]
         if len(known) != 2 or len(known[0]) != 4:
             return False
@@ -81,14 +136,17 @@ def attention_of_onnx(store: object, nodes: AttentionNodes) -> bool:
             (keys, sizes.heads[1], sizes.widths[1])))
     )  # fmt: skip
     if past:
-        key, value = (nodes.add("Concat", nodes.name(4 + i), own, axis=2) for i, own in enumerate((key, value)))
+        key, value = (
+            nodes.add("Concat", nodes.name(places.past + index), own, axis=2) for index, own in enumerate((key, value))
+        )
+    if past or places.is_kept:
         nodes.further = {1: key, 2: value}
     total = past + keys
     key, value = (
         _repeated(nodes, name, sizes, total, width) for name, width in zip((key, value), sizes.widths, strict=True)
     )
-    allowed = np.tri(length, total, past, bool) if causal else None
-    bias = _bias(nodes, allowed, (sizes.batch, sizes.heads[0], length, total))
+    allowed = np.tri(length, total, past, bool) if is_causal else None
+    bias = _bias(nodes, places.mask, allowed, (sizes.batch, sizes.heads[0], length, total))
     if bias is None:
         return False
     result = nodes.weighted(query, key, value, scale_of(nodes.values, sizes.widths[0]), bias.added)
@@ -121,9 +179,9 @@ class _Bias:
     taken: str = ""
 
 
-def _bias(nodes: AttentionNodes, allowed: Array | None, scores: tuple[int, ...]) -> _Bias | None:
+def _bias(nodes: AttentionNodes, place: int | None, allowed: Array | None, scores: tuple[int, ...]) -> _Bias | None:
     """The sum of the mask and of -inf where `allowed` is not; None where the mask does not fit."""
-    mask, name = nodes.term(3), nodes.name(3)
+    mask, name = (None, "") if place is None else (nodes.term(place), nodes.name(place))
     causal = "" if allowed is None else nodes.numbers(np.where(allowed, 0.0, -inf))
     if not name:
         return _Bias(causal)

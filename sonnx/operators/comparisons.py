@@ -32,7 +32,7 @@ def _comparison(name: str, of_two: Any, ufunc: Any, bound: Any, **stated: Any) -
 
 
 OPERATORS = (
-    _comparison("Equal", operator.eq, np.equal, selection.equal, commutative=True),
+    _comparison("Equal", operator.eq, np.equal, selection.equal, commutative=True, changes=(1, 7)),
     _comparison("Less", operator.lt, np.less, selection.less),
     _comparison(
         "Greater",

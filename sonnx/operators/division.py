@@ -135,7 +135,7 @@ OPERATORS = (
         axis_broadcasting=True,
         bound=products.divide,
     ),
-    Operator(name="Mod", elementwise=True, define=remainder, bound=steps.mod),
+    Operator(name="Mod", elementwise=True, changes=(10,), define=remainder, bound=steps.mod),
     Operator(
         name="Reciprocal",
         elementwise=True,

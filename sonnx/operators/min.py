@@ -65,6 +65,7 @@ def kernel(application: Application) -> Kernel:
 
 OPERATOR = Operator(
     name="Min",
+    changes=(1, 8),
     elementwise=True,
     commutative_numbers=True,
     associative=True,

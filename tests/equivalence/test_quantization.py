@@ -189,3 +189,40 @@ def test_products_of_quantized_matrices(name: str) -> None:
     node = helper.make_node(name, names, ["y"], domain="com.microsoft" if gemm else "")
     second = model([node], given, inputs=rows, **{"com.microsoft": 1})
     assert len(compared(model(nodes, given, inputs=rows), second).quanta) == 1
+
+
+def joined(axis: int = 1, scale: str = "t") -> tuple[onnx.ModelProto, onnx.ModelProto]:
+    """QLinearConcat of two inputs with scales of their own, and Concat of the numbers."""
+    given = {
+        "s": np.float32(0.02), "t": np.float32(0.05), "r": np.float32(0.04), "z": np.uint8(3), "o": np.uint8(128),
+    }  # fmt: skip
+    rows = [value("x", [2, 3], TensorProto.UINT8), value("w", [2, 3], TensorProto.UINT8)]
+    own = helper.make_node(
+        "QLinearConcat", ["r", "o", "x", "s", "z", "w", "t", "o"], ["y"], domain="com.microsoft", axis=1
+    )
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "s", "z"], ["a"]),
+        helper.make_node("DequantizeLinear", ["w", scale, "o"], ["b"]),
+        helper.make_node("Concat", ["a", "b"], ["c"], axis=axis),
+        helper.make_node("QuantizeLinear", ["c", "r", "o"], ["y"]),
+    ]
+    return model([own], given, inputs=rows, **{"com.microsoft": 1}), model(nodes, given, inputs=rows)
+
+
+def test_joined_integers() -> None:
+    own, meant = joined()
+    assert compared(own, meant).answer == compared(meant, own).answer == Answer.ROUNDING
+    for other in (joined(axis=0), joined(scale="s")):
+        assert compared(own, other[1], runs=0).answer in (Answer.UNDECIDED, Answer.DIFFERENT)
+
+
+def test_joined_integers_of_a_runtime() -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    inputs = {
+        name: np.random.default_rng(seed).integers(0, 256, (2, 3)).astype(np.uint8) for seed, name in enumerate("xw")
+    }
+    one, other = (
+        runtime.InferenceSession(each.SerializeToString(), providers=["CPUExecutionProvider"]).run(["y"], inputs)[0]
+        for each in joined()
+    )
+    assert np.abs(one.astype(int) - other.astype(int)).max() <= 1
