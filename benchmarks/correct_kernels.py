@@ -360,7 +360,7 @@ def lstm(used: Implementation, inputs: Sequence[Array | None], attributes: Any) 
         return np.maximum(array, kind.type(0)) if name == "Relu" else used.function(name, array)
 
     def limited(array: Array) -> Array:
-        return array if clip is None else np.clip(array, kind.type(-clip), kind.type(clip))
+        return array if clip is None else np.clip(array, kind.type(-clip), kind.type(clip)).astype(kind)
 
     whole, last_h, last_c = np.zeros((len(x), len(ways), x.shape[1], hidden), kind), [], []
     for d, backwards in enumerate(ways):
