@@ -206,8 +206,11 @@ def softmax(used: Implementation, inputs: Sequence[Array | None], attributes: An
     if not x.size:
         return [x]
     moved = np.moveaxis(x, axis, -1)
-    shares = used.function("Exp", moved - moved.max(axis=-1, keepdims=True))
-    return [np.moveaxis(shares / used.total(shares)[..., None], -1, axis).astype(x.dtype)]
+    most = moved.max(axis=-1, keepdims=True)
+    shares = used.function("Exp", moved - most)
+    quotients = shares / used.total(shares)[..., None]
+    chosen = np.where(most == -np.inf, x.dtype.type(0), quotients)  # erratum softmax-all-minus-infinity
+    return [np.moveaxis(chosen, -1, axis).astype(x.dtype)]
 
 
 def matmul(used: Implementation, inputs: Sequence[Array | None], attributes: Any) -> list[Array]:
