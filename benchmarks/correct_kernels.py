@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ctypes import CDLL, c_double, c_float
 from ctypes.util import find_library
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import ceil, prod
@@ -205,8 +206,11 @@ def softmax(used: Implementation, inputs: Sequence[Array | None], attributes: An
     if not x.size:
         return [x]
     moved = np.moveaxis(x, axis, -1)
-    shares = used.function("Exp", moved - moved.max(axis=-1, keepdims=True))
-    return [np.moveaxis(shares / used.total(shares)[..., None], -1, axis).astype(x.dtype)]
+    most = moved.max(axis=-1, keepdims=True)
+    shares = used.function("Exp", moved - most)
+    quotients = shares / used.total(shares)[..., None]
+    chosen = np.where(most == -np.inf, x.dtype.type(0), quotients)  # erratum softmax-all-minus-infinity
+    return [np.moveaxis(chosen, -1, axis).astype(x.dtype)]
 
 
 def matmul(used: Implementation, inputs: Sequence[Array | None], attributes: Any) -> list[Array]:
@@ -333,12 +337,16 @@ def quantize(used: Implementation, inputs: Sequence[Array | None], attributes: A
     return [np.clip(shifted, float(least), float(most)).astype(np.int64).astype(kind)]
 
 
+def _fraction(number: Array) -> Fraction:
+    return Fraction(number.item() if is_integer(number.dtype) else number.astype(np.float64).item())
+
+
 def arithmetic_range(used: Implementation, inputs: Sequence[Array | None], attributes: Any) -> list[Array]:
     start, limit, step = given(inputs, 3)
+    first, end, by = (_fraction(number) for number in (start, limit, step))
+    count = max(0, ceil((end - first) / by))  # exact, by erratum range-length-exact
     if is_integer(start.dtype):
-        count = max(0, -(-(int(limit) - int(start)) // int(step)))
-        return [np.array([int(start) + k * int(step) for k in range(count)], start.dtype).reshape(-1)]
-    count = max(0, ceil(np.asarray((limit.astype(WIDE) - start.astype(WIDE)) / step.astype(WIDE)).item()))
+        return [np.array([int(start) + k * int(step) for k in range(count)], start.dtype)]
     return [start + np.arange(count).astype(start.dtype) * step]
 
 
@@ -360,7 +368,7 @@ def lstm(used: Implementation, inputs: Sequence[Array | None], attributes: Any) 
         return np.maximum(array, kind.type(0)) if name == "Relu" else used.function(name, array)
 
     def limited(array: Array) -> Array:
-        return array if clip is None else np.clip(array, kind.type(-clip), kind.type(clip))
+        return array if clip is None else np.clip(array, kind.type(-clip), kind.type(clip)).astype(kind)
 
     whole, last_h, last_c = np.zeros((len(x), len(ways), x.shape[1], hidden), kind), [], []
     for d, backwards in enumerate(ways):

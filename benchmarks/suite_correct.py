@@ -42,7 +42,7 @@ def outputs_of(used: Implementation, call: Call, inputs: Sequence[Array | None])
     attributes = {attribute.name: attribute.value for attribute in call.node.attributes}
     with np.errstate(all="ignore"):
         outputs = KERNELS[call.node.operator](used, inputs, attributes)
-    return [np.asarray(output) for output in outputs[: len(call.exact)]]
+    return [np.asarray(output) for output, name in zip(outputs, call.node.outputs, strict=False) if name]
 
 
 def deviations(outputs: Sequence[Array], stored: StoredCase, number: int, call: Call) -> list[JudgedDifference]:

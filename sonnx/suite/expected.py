@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -215,7 +215,12 @@ class _Points:
         for ends in ((np.inf, -np.inf), (np.inf,), (-np.inf,)):
             limit = self._at({key: _limited(values, ends) for key, values in self.arrays.items()})
             for decided, low, high in _bounded(limit.values.get(name), exact):
-                yield decided, np.fmin(low, exact), np.fmax(high, exact)
+                # Nothing is known of an element that depends on a special value that is not at its limit.
+                elsewhere = _replaced(self.arrays, partial(_special_but, ends=ends), np.nan)
+                error = limit.values[name].error
+                with np.errstate(invalid="ignore"):
+                    lower, upper = np.fmin(low, exact - error), np.fmax(high, exact + error)
+                yield decided & self._not_nan(elsewhere, name), lower, upper
 
     def _sums(self, name: str) -> bool:
         """Whether an output is a sum, as far as it is known."""
@@ -330,6 +335,11 @@ def _equal(one: Value, other: Value) -> Array:
 
 def _special(values: Array) -> Array:
     return np.asarray(~np.isfinite(values))
+
+
+def _special_but(values: Array, ends: Sequence[float]) -> Array:
+    """The special elements that are none of these infinities."""
+    return np.asarray(_special(values) & ~np.isin(widened(values), ends))
 
 
 def _huge(values: Array) -> Array:
