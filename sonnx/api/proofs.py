@@ -14,6 +14,7 @@ from sonnx.report.model_proof import ProofReport
 from sonnx.report.theorems import TheoremReport
 from sonnx.workers import certificates, theorems
 from sonnx.workers.tasks import WorkPlace
+from sonnx.workers.theorem_questions import question_files
 
 
 @keyword_arguments(ProofOptions)
@@ -41,22 +42,26 @@ def prove(source: Source, options: ProofOptions) -> ProofReport:
 def prove_theorems(options: TheoremOptions) -> TheoremReport:
     """Prove the theorems about the profile, those of `select` or all; an interrupt ends it with the results so far.
 
+    With `emit_smt2` the folder gets every question and the question whether its hypotheses can hold, or after an
+    interrupt none.
+
     Raises:
         UsageError: an unknown theorem or topic, a solver that is not installed, a folder for proofs that has files, or
             a cluster that cannot be used.
     """
     selected = theorems.select(tuple(options.select))
     place = WorkPlace(options.jobs, options.cluster, options.timeout)
-    if options.emit_smt2 is not None:
-        certificates.write_theorem_questions(selected, options.emit_smt2, options.progress)
     written = ""
     if options.proofs is not None:
         certificates.require_usable(options.proofs)
         written = _written_proofs(certificates.certified_questions(selected), options, place)
     cache = None if options.no_cache else options.cache or theorems.usual_folder()
-    results, interrupted = theorems.prove_theorems(
-        selected, options.solver, cache, place, options.progress, recorded=not options.no_cache
-    )
+    with question_files(options.emit_smt2) as files:
+        results, interrupted = theorems.prove_theorems(
+            selected, options.solver, cache, place, options.progress, recorded=not options.no_cache, files=files
+        )
+        if files is not None and not interrupted:
+            files.complete(selected, options.progress)
     return TheoremReport(results, interrupted=interrupted, written_proofs=written)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from sys import maxsize
 from typing import Any
 
@@ -31,6 +32,7 @@ from sonnx.graph.call import Call
 from sonnx.graph.derived_values import with_derived_values
 from sonnx.graph.environment import (
     NOTHING_STATED,
+    StoredValue,
     constant_facts,
     declared_facts,
     environment,
@@ -44,7 +46,7 @@ from sonnx.language.evaluator import TensorFacts, Unknown, evaluate, first_unkno
 from sonnx.language.explainer import value_text
 from sonnx.language.steps import are_left
 from sonnx.language.structure import Read, reads
-from sonnx.model.ir import NOT_STATED, SparseTensor, Tensor, Type
+from sonnx.model.ir import NOT_STATED, Attribute, SparseTensor, Tensor, Type
 from sonnx.profile.definitions import Rule, Tag, at
 from sonnx.profile.signature import Signature
 
@@ -54,24 +56,70 @@ SETTLED = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 _MEMBER = r"\bgroup\[(\d+)\]"
 MOST_KNOWN_CALLS = 1 << 14
 """Calls that a `KnownCalls` keeps."""
+MOST_COMPARED_BYTES = 1 << 20
+"""Bytes of the largest constant that a `KnownCalls` compares by its bytes."""
 PLANNED = "the operator is planned: until a text specifies it, only the rules of ONNX apply"
 
 
 class KnownCalls(dict[object, Transferred[TensorFacts, SubjectResults]]):
     """What calls do that an earlier model had: evaluations of another model with equal calls on equal facts take it.
 
-    Only those are kept that explain every result.
+    Those that explain no result serve only evaluations that explain none.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._unexplained = dict[object, Transferred[TensorFacts, SubjectResults]]()
+        self._contents = dict[int, tuple[object, object]]()  # by identity, with the object that keeps its identity
+        self._meanings = dict[int, object]()
 
     def key(self, rules: ActiveRules, call: Call, inputs: Facts, outputs: Facts) -> object | None:
         """What the results of a call follow from; None where that is more than can be compared, or memory is full."""
-        if call.function is not None or rules.tailoring is not None or len(self) == MOST_KNOWN_CALLS:
+        is_full = len(self) + len(self._unexplained) >= MOST_KNOWN_CALLS
+        if is_full or call.function is not None or rules.tailoring is not None:
             return None
-        attributes = tuple([attribute.identity for attribute in call.attributes])
+        attributes = tuple([self._meaning(attribute) for attribute in call.attributes])
         operator = call.operator, call.domain, call.overload, call.operator_set, call.version, call.imported
         where = rules.edition.name, rules.strict, call.status, call.in_function, call.strict, call.ir_version
         stated = call.inputs, call.outputs, call.definition is None, call.signature, attributes
-        return operator, where, stated, tuple(inputs), tuple(outputs)
+        return operator, where, stated, tuple([self._compared(each) for each in inputs]), tuple(outputs)
+
+    def known(self, key: object, *, is_explained: bool) -> Transferred[TensorFacts, SubjectResults] | None:
+        """What is known of a call with this key."""
+        transferred = self.get(key)
+        return self._unexplained.get(key) if transferred is None and not is_explained else transferred
+
+    def keep(self, key: object, transferred: Transferred[TensorFacts, SubjectResults], *, is_explained: bool) -> None:
+        """Keep what a call with this key does."""
+        (self if is_explained else self._unexplained)[key] = transferred
+
+    def _meaning(self, attribute: Attribute) -> object:
+        """What is equal for attributes that say the same; each of tensors, types and graphs is equal to itself only."""
+        meaning = self._meanings.get(attribute.identity)
+        if meaning is None:
+            plain = all(type(item) in (int, float, str) for item in attribute.items)
+            # as text, because 1, 1.0 and True are equal, and so are 0.0 and -0.0
+            meaning = repr(attribute.compared()) if plain else attribute.identity
+            self._meanings[attribute.identity] = meaning
+        return meaning
+
+    def _compared(self, facts: TensorFacts | None) -> TensorFacts | None:
+        """Facts that are equal where all that rules read is: stored values are compared by their bytes.
+
+        Each walk and each check reads constants again, and models repeat them.  Long ones, and those that
+        are not computed yet, are compared by identity.
+        """
+        if facts is None or type(facts.values) is not StoredValue or facts.values.tensor.content is None:
+            return facts
+        tensor = facts.values.tensor
+        content = tensor.content
+        known = self._contents.get(id(content))
+        if known is None:
+            compared: object = id(content)
+            if isinstance(content, memoryview) and len(content) <= MOST_COMPARED_BYTES:
+                compared = sha256(content).digest()
+            known = self._contents[id(content)] = content, compared
+        return facts._replace(values=("stored", tensor.element, tensor.dims, known[1]))
 
 
 class FactsDomain:
@@ -105,11 +153,11 @@ class FactsDomain:
         """The results of all rules about a call, and the facts of its outputs after it."""
         known_calls, full = self._known_calls, self._listing.full
         key = None if known_calls is None or full > 0 else known_calls.key(self.rules, call, inputs, outputs)
-        transferred = None if known_calls is None or key is None else known_calls.get(key)
+        transferred = None if known_calls is None or key is None else known_calls.known(key, is_explained=not full)
         if transferred is None:
             transferred = self._transferred(call, inputs, outputs)
-            if known_calls is not None and key is not None and not full and are_left():
-                known_calls[key] = transferred
+            if known_calls is not None and key is not None and are_left():
+                known_calls.keep(key, transferred, is_explained=not full)
         self._listing.listed(transferred.result)
         return transferred
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import BadInput
 from sonnx.bounds.bound import constant_files
 from sonnx.checker.conditions import Conditions
-from sonnx.checker.report import Finding
+from sonnx.checker.report import Finding, Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched, Shape
@@ -62,6 +62,9 @@ MATCHED = frozenset({Answer.IDENTICAL, Answer.ROUNDING, Answer.NARROWED})
 LEAVES = frozenset({"input", "constant", "moved", "narrowed"})
 """What terms are that compute nothing."""
 
+ReportOn: TypeAlias = Callable[[Model], Report]
+"""Gives the report on a model under the edition of a comparison, without the rules of `--strict-versions`."""
+
 Terms: TypeAlias = tuple[Mapping[str, Term], Mapping[str, Term]]
 """The terms of the outputs of a model and of all its values, by name."""
 
@@ -78,16 +81,32 @@ class ModelComparison(Struct, frozen=True):
 
 
 def compare_models(
-    first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None
+    first: Side,
+    second: Side,
+    options: EquivalenceOptions,
+    domain: RunDomain | None = None,
+    report_on: ReportOn | None = None,
 ) -> Equivalence:
-    """Whether two models are the same function; see `compare`."""
-    return compare_sides(first, second, options, domain).result
+    """Whether two models are the same function; see `compare_sides`."""
+    return compare_sides(first, second, options, domain, report_on).result
 
 
 def compare_sides(
-    first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None
+    first: Side,
+    second: Side,
+    options: EquivalenceOptions,
+    domain: RunDomain | None = None,
+    report_on: ReportOn | None = None,
 ) -> ModelComparison:
-    """Whether two models are the same function; `domain` has what earlier runs have prepared of calls.
+    """Whether two models are the same function.
+
+    Args:
+        first: the first model.
+        second: the second model.
+        options: of the comparison.
+        domain: what earlier runs have prepared of calls.
+        report_on: gives the report on a model under the edition, where the caller has checked models; else each is
+            checked.
 
     Raises:
         BadInput: the models differ in inputs, outputs or their types.
@@ -97,16 +116,20 @@ def compare_sides(
     if options.input and any(name in dict(named_numbers(options.input)) for name in options.renamed):
         given = {name for name, _ in named_numbers(options.input)}
         options = replace(options, renamed={name: new for name, new in options.renamed.items() if name not in given})
-    return compare_sized(*sized, options, domain)
+    return compare_sized(*sized, options, domain, report_on)
 
 
 def compare_sized(
-    first: Side, second: Side, options: EquivalenceOptions, domain: RunDomain | None = None
+    first: Side,
+    second: Side,
+    options: EquivalenceOptions,
+    domain: RunDomain | None = None,
+    report_on: ReportOn | None = None,
 ) -> ModelComparison:
-    """Compare two models whose symbols have the numbers of the options."""
+    """Compare two models whose symbols have the numbers of the options; see `compare_sides`."""
     edition = catalogue.edition_named(options.edition).name
     pairing, other_types = _paired(first, second, options)
-    not_valid = tuple(_not_valid((first, second), edition))
+    not_valid = tuple(_not_valid((first, second), edition, report_on))
     if not_valid:
         undecided = tuple(ComparedOutput(*names, Answer.UNDECIDED) for names in pairing.outputs.items())
         conditions = conditions_of(first, second, options)
@@ -181,14 +204,17 @@ def conditions_of(
     )
 
 
-def _not_valid(sides: Sequence[Side], edition: str) -> Iterator[str]:
+def _not_valid(sides: Sequence[Side], edition: str, report_on: ReportOn | None) -> Iterator[str]:
     """A sentence for each model that is not valid ONNX: it defines no function.
 
     An output without a declared type has that of the node that makes it, so that its declaration decides nothing here.
     An operator that onnxruntime adds to the domain of ONNX may have a stated meaning (fused.toml).
     """
     for place, side in zip(("first", "second"), sides, strict=True):
-        report = check_model(side.model, "", CheckRequest(edition), side.file.name)
+        if report_on is None:
+            report = check_model(side.model, "", CheckRequest(edition), side.file.name)
+        else:
+            report = report_on(side.model)
         imports = Counter((canonical_domain(each.domain), each.version) for each in side.model.imports)
         is_one_set = len({domain for domain, _ in imports}) == len(imports)
         broken = next((finding for finding in report.findings if _breaks_function(finding, is_one_set)), None)

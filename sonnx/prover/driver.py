@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sonnx.base.errors import UsageError
 from sonnx.prover import solvers
-from sonnx.prover.queries import ask_solvers, questions_of, refuted
+from sonnx.prover.queries import Question, ask_solvers, questions_of, refuted
 from sonnx.prover.recorded_answers import Entry, recorded
 from sonnx.prover.results import SOLVERS, TheoremResult
 from sonnx.prover.solver_cache import SolverCache
@@ -70,8 +70,11 @@ def prove(
     cache: SolverCache | None = None,
     progress: Callable[[str], None] = lambda _: None,
     entries: Mapping[str, Entry] | None = None,
+    keep: Callable[[Sequence[Question]], None] = lambda _: None,
 ) -> Iterator[TheoremResult]:
     """The result of each theorem, in order, in this process; `entries` are those of the record, if it may answer.
+
+    `keep` takes the questions of each theorem.
 
     Raises:
         Unusable: a solver is not installed.
@@ -80,12 +83,22 @@ def prove(
     answers = cache or SolverCache(None)
     for done, theorem in enumerate(theorems):
         progress(f"{done}/{len(theorems)}  {theorem.id}")
-        yield prove_theorem(theorem, solver, answers, (entries or {}).get(theorem.id))
+        yield prove_theorem(theorem, solver, answers, (entries or {}).get(theorem.id), keep)
 
 
-def prove_theorem(theorem: Theorem, solver: str, cache: SolverCache, entry: Entry | None = None) -> TheoremResult:
-    """The result of one theorem; where an entry of the record has the answers, no solver is asked."""
+def prove_theorem(
+    theorem: Theorem,
+    solver: str,
+    cache: SolverCache,
+    entry: Entry | None = None,
+    keep: Callable[[Sequence[Question]], None] = lambda _: None,
+) -> TheoremResult:
+    """The result of one theorem; where an entry of the record has the answers, no solver is asked.
+
+    `keep` takes its questions before they are asked.
+    """
     asked = tuple(questions_of(theorem, solver, theorem.obligations))
+    keep(asked)
     recorded_results = recorded(entry, asked)
     if recorded_results is not None:
         return TheoremResult(theorem, recorded_results, source_hash(theorem), recorded=True)

@@ -26,6 +26,10 @@ SEEDS = (0, 1)
 CVC5_EFFORT = 20_000_000
 PRODUCT = re.compile(r"\(\* (?!\d|\(- \d)|\((?:div|mod) ")
 """A division, or a product that does not begin with a constant: z3 writes the constant first."""
+_BEGIN = r"^\((?:assert |declare-|set-logic |check-sat\))"
+_COMMAND = re.compile(rf"{_BEGIN}.*?(?={_BEGIN}|\Z)", re.MULTILINE | re.DOTALL)
+"""One command of a script: z3 may begin a line inside an assertion with a parenthesis, but with no command."""
+_SYMBOL = re.compile(r"\|[^|]*\||[^\s()]+")
 FRAGMENTS: dict[str, set[Sort]] = {
     "z3": {"int", "bits", "float"},
     "cvc5": {"int", "bits", "float"},
@@ -46,6 +50,22 @@ def script(assertions: Iterable[z3.BoolRef]) -> str:
     solver = z3.Solver()
     solver.add(*assertions)
     return f"(set-logic ALL)\n{solver.sexpr()}(check-sat)\n"
+
+
+def hypotheses_text(question: str) -> str:
+    """The question whether the hypotheses of a question can hold: the `script` of them, without printing terms.
+
+    The goal is the last assertion; what only it names is not declared.
+    """
+    commands = _COMMAND.findall(question)
+    goal = max(index for index, command in enumerate(commands) if command.startswith("(assert "))
+    assertions = [command for command in commands[:goal] if command.startswith("(assert ")]
+    named = {name for assertion in assertions for name in _SYMBOL.findall(assertion)}
+    return "".join([
+        command
+        for index, command in enumerate(commands)
+        if index != goal and not (command.startswith("(declare-") and _SYMBOL.findall(command)[1] not in named)
+    ])  # fmt: skip
 
 
 @cache

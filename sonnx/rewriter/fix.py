@@ -13,6 +13,7 @@ from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.report import Report
 from sonnx.checker.rules import ActiveRules
 from sonnx.checker.verdicts import Verdict
+from sonnx.equivalence.decision import ReportOn
 from sonnx.equivalence.sides import side_of
 from sonnx.model.ir import Model
 from sonnx.model.onnx_checker import refusal
@@ -66,7 +67,12 @@ def fix(source: Source, options: FixOptions) -> FixResult:
 
     require_sound((bound, before), (final, after), result.applied, attempt, lambda: refusal(opened.file))
     rewritten = final if values is None else written.again(result.model)
-    validation = _validated(result, rewritten, written, context, (before, after), options.samples)
+
+    def report_on(model: Model) -> Report:
+        known = {id(opened.original): before, id(final): after} if not rules.strict else {}
+        return known.get(id(model)) or checks.report(model, ActiveRules(rules.edition))
+
+    validation = _validated(result, rewritten, written, context, (before, after), options.samples, report_on)
     applied: tuple[AppliedRewrite, ...] = (*opened.bindings, *result.applied)
     if options.box:
         changed = [rewrite.value for rewrite in applied if rewrite.value]
@@ -100,6 +106,7 @@ def _validated(
     context: RewriteContext,
     reports: tuple[Report, Report],
     samples: int,
+    report_on: ReportOn,
 ) -> Validation:
     """The comparison of the original with the model before the rewrites that change values.
 
@@ -133,7 +140,7 @@ def _validated(
         each.name for each in result.applied if invalid.intersection(each.rules) and not known[each.name].option
     ])  # fmt: skip
     original = partly_rewritten(serving)
-    validation = compared_as_terms(validation, original, rewritten, context.run_domain)
+    validation = compared_as_terms(validation, original, rewritten, context.run_domain, report_on)
     return replace(validation, terms_after=tuple(sorted(serving)))
 
 

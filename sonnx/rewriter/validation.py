@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, quote
-from sonnx.equivalence.decision import compare_models
+from sonnx.equivalence.decision import ReportOn, compare_models
 from sonnx.equivalence.expansion import may_be_random
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
@@ -35,8 +35,10 @@ class Differs(AssertionError):
     """The rewritten model gives another value: a defect of this tool; nothing is written."""
 
 
-def compared_as_terms(found: Validation, original: Model, rewritten: Model, domain: RunDomain) -> Validation:
-    """The validation with the answer for all inputs; `domain` has what is known of calls.
+def compared_as_terms(
+    found: Validation, original: Model, rewritten: Model, domain: RunDomain, report_on: ReportOn
+) -> Validation:
+    """The validation with the answer for all inputs; `domain` has what is known of calls, `report_on` of models.
 
     Functions that differ in declarations only are the same one, as their terms would be.
 
@@ -46,13 +48,15 @@ def compared_as_terms(found: Validation, original: Model, rewritten: Model, doma
     names = {value.name for value in rewritten.graph.inputs}
     names |= {tensor.name for tensor in original.graph.initializers}
     unused = tuple([value for value in original.graph.inputs if value.name not in names])
-    whole = replace(rewritten, graph=replace(rewritten.graph, inputs=(*rewritten.graph.inputs, *unused)))
+    whole = rewritten
+    if unused:
+        whole = replace(rewritten, graph=replace(rewritten.graph, inputs=(*rewritten.graph.inputs, *unused)))
     if _differ_in_declarations(original, whole) and _is_function(original):
         return replace(found, for_all_inputs=Answer.IDENTICAL)
     sides = [side_of(model, name, "", None) for model, name in ((original, "original"), (whole, "rewritten"))]
     try:
         options = EquivalenceOptions(edition=domain.rules.edition.name, runs=0)
-        result = compare_models(sides[0], sides[1], options, domain)
+        result = compare_models(sides[0], sides[1], options, domain, report_on)
     except Stop as stop:
         return replace(found, for_all_inputs=Answer.UNDECIDED, stopped=str(stop))
     if result.answer is Answer.DIFFERENT:

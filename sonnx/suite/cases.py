@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from math import prod
@@ -19,6 +20,7 @@ from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import ModelRunner
 from sonnx.executor.result_boundaries import OVERFLOW, UNDERFLOW, SearchedCall, boundary_cases
+from sonnx.language.evaluator import RUN_TIME
 from sonnx.model.ir import Model, Tensor, Type, ValueInfo
 from sonnx.model.writer import write
 from sonnx.numerics.constant_data import decode
@@ -184,12 +186,32 @@ def _with_elements(model: Model) -> Model:
     )
 
 
+def _read_by_rules(signature: Signature) -> set[str]:
+    """The names in the model of a call of the inputs whose values rules read."""
+    read = inputs_with_values(signature) | {value.name for value in signature.values}
+    return {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in read}
+
+
+def _in_words(structure: Structure, model: Model) -> str:
+    """The call of a model in one line, without the values of constants that no rule reads."""
+    call = structure.call
+    if structure.broken:
+        return call_text(call)
+    fixed = _read_by_rules(call.signature)
+    inputs = tuple(
+        facts if facts is None or f"x{place}" in fixed else facts._replace(values=RUN_TIME)
+        for place, facts in enumerate(call.inputs)
+    )
+    shapes = iter([tuple(int(str(extent)) for extent in output.type.shape or ()) for output in model.graph.outputs])
+    outputs = tuple(None if facts is None else facts._replace(shape=next(shapes)) for facts in call.outputs)
+    return call_text(replace(call, inputs=inputs, outputs=outputs, attributes=model.graph.nodes[-1].attributes))
+
+
 def _with_constants(model: Model, signature: Signature, edition: str) -> Model:
     """Ordinary elements in place of the zeros of constants that no rule reads, such as the weights of a cell: with
     zeros, nothing would depend on the inputs.
     """
-    read = inputs_with_values(signature) | {value.name for value in signature.values}
-    fixed = {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in read}
+    fixed = _read_by_rules(signature)
     specs = {
         tensor.name: (tensor.dims, ELEMENTS[tensor.element or ""])
         for tensor in model.graph.initializers
@@ -252,7 +274,7 @@ def _stored(
     tags = [] if structure.broken else list(coverage.family.described.tags)
     case = Case(
         id=name, operator=coverage.family.signature.operator, version=coverage.family.signature.version,
-        edition=coverage.family.edition, call=call_text(structure.call), classes=structure.classes, rules=rules,
+        edition=coverage.family.edition, call=_in_words(structure, model), classes=structure.classes, rules=rules,
         labels=_labels([*tags, *(tag for rule in described for tag in rule.tags)]),
         errata=tuple(dict.fromkeys(text for rule in described for text in rule.errata)),
         constants=tuple(initializer.name for initializer in model.graph.initializers), broken=structure.broken,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -177,7 +177,8 @@ class _Points:
             one, other = (_Points(self.tolerances, self._without(marks, by)) for by in ORDINARY)
             low, high = _first(one._ends(name, exact, of_other_inputs=True), exact.shape)
             same_low, same_high = _first(other._ends(name, exact, of_other_inputs=True), exact.shape)
-            yield (low == same_low) & (high == same_high) & (low <= exact) & (exact <= high), low, high
+            same = (low == same_low) & (high == same_high) & self._not_nan(self._without(marks, np.nan), name)
+            yield same & (low <= exact) & (exact <= high), low, high
 
     def _without(self, marks: Array, by: float) -> dict[str, Array]:
         """The inputs and constants, with another number at marked places of those that have the shape of the output."""
@@ -200,9 +201,13 @@ class _Points:
             without = self._exact_without(marks, name) if makes else None
             if without is not None:
                 # An infinity that is not there without these elements is made by them, not by rounding.
-                yield np.isinf(exact) & np.isfinite(without), exact, exact
+                alone = name not in one.values or _no_other_overflow(one.values[name])
+                yield np.isinf(exact) & np.isfinite(without) & alone, exact, exact
             if name in one.values and name in other.values:
                 same = _equal(one.values[name], other.values[name])
+                if same.any():
+                    # In a large sum both ordinary numbers are lost in rounding; a NaN is not.
+                    same &= self._not_nan(_replaced(self.arrays, marks, np.nan), name)
                 overflowing = _overflowing(one.values[name], exact) if one.overflows else ()
                 for decided, low, high in (*_bounded(one.values[name], exact), *overflowing):
                     yield decided & same & (low <= exact) & (exact <= high), low, high
@@ -210,7 +215,12 @@ class _Points:
         for ends in ((np.inf, -np.inf), (np.inf,), (-np.inf,)):
             limit = self._at({key: _limited(values, ends) for key, values in self.arrays.items()})
             for decided, low, high in _bounded(limit.values.get(name), exact):
-                yield decided, np.fmin(low, exact), np.fmax(high, exact)
+                # Nothing is known of an element that depends on a special value that is not at its limit.
+                elsewhere = _replaced(self.arrays, partial(_special_but, ends=ends), np.nan)
+                error = limit.values[name].error
+                with np.errstate(invalid="ignore"):
+                    lower, upper = np.fmin(low, exact - error), np.fmax(high, exact + error)
+                yield decided & self._not_nan(elsewhere, name), lower, upper
 
     def _sums(self, name: str) -> bool:
         """Whether an output is a sum, as far as it is known."""
@@ -234,7 +244,15 @@ class _Points:
 
     def _exact_without(self, marks: Callable[[Array], Array], name: str) -> Array | None:
         """The exact output where the marked elements are replaced."""
-        arrays = _replaced(self.arrays, marks, ORDINARY[0])
+        return self._exact(_replaced(self.arrays, marks, ORDINARY[0]), name)
+
+    def _not_nan(self, arrays: Mapping[str, Array], name: str) -> Array | bool:
+        """The elements of an output that are not NaN for these arrays; all where the arrays have no value."""
+        exact = self._exact(arrays, name)
+        return True if exact is None else ~np.isnan(exact)
+
+    def _exact(self, arrays: Mapping[str, Array], name: str) -> Array | None:
+        """The exact output for these arrays; None where they have no value."""
         constants = {key: arrays[key] for key in self.tolerances.constants}
         with suppress(Stop):
             return widened(self.tolerances.exact_values({key: arrays[key] for key in self.inputs}, constants)[name])
@@ -273,9 +291,15 @@ def _overflowing(value: Value | None, exact: Array) -> Iterator[tuple[Array, Arr
         return
     lower, upper = _ends(value)
     largest = _largest(ELEMENTS[value.element], number_format)
-    exact = np.where(_other_sign(value) < largest, exact, 0.0)
+    exact = np.where(_no_other_overflow(value), exact, 0.0)
     yield (exact == np.inf) & np.isfinite(lower), np.minimum(lower, largest), exact
     yield (exact == -np.inf) & np.isfinite(upper), exact, np.maximum(upper, -largest)
+
+
+def _no_other_overflow(value: Value) -> Array | bool:
+    """Where the terms of a sum that have the other sign than the value cannot overflow alone."""
+    number_format = format_of(ELEMENTS[value.element])
+    return number_format is None or _other_sign(value) < _largest(ELEMENTS[value.element], number_format)
 
 
 def _terms(value: Value) -> int:
@@ -311,6 +335,11 @@ def _equal(one: Value, other: Value) -> Array:
 
 def _special(values: Array) -> Array:
     return np.asarray(~np.isfinite(values))
+
+
+def _special_but(values: Array, ends: Sequence[float]) -> Array:
+    """The special elements that are none of these infinities."""
+    return np.asarray(_special(values) & ~np.isin(widened(values), ends))
 
 
 def _huge(values: Array) -> Array:

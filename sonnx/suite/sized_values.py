@@ -95,7 +95,13 @@ def with_long_attributes(model: Model) -> Iterator[Model]:
     [node], [output, *_] = model.graph.nodes, model.graph.outputs
     places = [place for place, attribute in enumerate(node.attributes) if isinstance(attribute.value, Tensor)]
     tensor = node.attributes[places[0]].value if len(places) == 1 and not any(node.inputs) else None
-    if not isinstance(tensor, Tensor) or not tensor.dims or not tensor.element or tensor.dims != output.type.shape:
+    if (
+        not isinstance(tensor, Tensor)
+        or not prod(tensor.dims)
+        or not tensor.dims
+        or not tensor.element
+        or tensor.dims != output.type.shape
+    ):
         return
     kind = ELEMENTS[tensor.element]
     for extent in () if kind == TEXT else ATTRIBUTE_SIZES:

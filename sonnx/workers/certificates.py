@@ -19,15 +19,12 @@ from sonnx.prover.certificates import (
     questions_of_model,
     summary,
 )
-from sonnx.prover.queries import commented, questions_of
-from sonnx.prover.solvers import script
-from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
 from sonnx.workers.tasks import HERE, Answer, Work, WorkerTask, WorkPlace
 
 __all__ = [
     "CertifiedQuestion", "answer", "certified_questions", "prepare", "questions_of_model", "require_usable", "summary",
-    "write_certificates", "write_questions", "write_theorem_questions",
+    "write_certificates", "write_questions",
 ]  # fmt: skip
 TIMEOUT = 20.0
 """Seconds for one proof, if the caller states none; most proofs take less than one."""
@@ -104,34 +101,6 @@ def write_questions(certified: Sequence[CertifiedQuestion], folder: Path) -> Non
         for certified_question in certified:
             (part / f"{certified_question.name}.smt2").write_text(certified_question.text, "utf-8")
         (part / "index.txt").write_text("".join(lines), "utf-8")
-
-
-def write_theorem_questions(
-    theorems: Sequence[Theorem], folder: Path, progress: Callable[[str], None] = lambda _: None
-) -> None:
-    """Write every query, and the question whether its hypotheses can hold, as SMT-LIB files; `index.txt` lists them.
-
-    The folder gets all files or none.  An obligation that is computed is listed with the reason, and has no file.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    make_folder(folder.absolute().parent)
-    index: list[str] = []
-    with staged(folder, beside_others=True) as part:
-        for done, theorem in enumerate(theorems):
-            progress(f"questions of {done} of {len(theorems)} theorems: {theorem.id}")
-            for number, question in enumerate(questions_of(theorem, "z3", theorem.obligations), 1):
-                name = f"{theorem.id}.{number}"
-                if question.obligation.computed:
-                    index.append(f"{name}\tcomputed: {question.obligation.computed}\t{question.name}\n")
-                    continue
-                index.append(f"{name}.smt2\t{theorem.expected}\t{question.name}\n")
-                (part / f"{name}.smt2").write_text(commented(question), "utf-8")
-                if question.obligation.hypotheses:
-                    hypotheses = script(question.obligation.hypotheses)
-                    (part / f"{name}.hypotheses.smt2").write_text(hypotheses, "utf-8")
-        (part / "index.txt").write_text("".join(index), "utf-8")
 
 
 def _decoded(reply: Answer) -> Certificate:

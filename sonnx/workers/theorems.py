@@ -14,13 +14,14 @@ from sonnx.base.errors import UsageError
 from sonnx.checker.report import NoVerdict, NoVerdictSentence
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
-from sonnx.prover.queries import questions_of
+from sonnx.prover.queries import Question, questions_of
 from sonnx.prover.recorded_answers import Entry, questions_hash
 from sonnx.prover.results import PACKAGES, ObligationResult, TheoremResult
 from sonnx.prover.solver_cache import SolverCache, usual_folder
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.pools import answers_to
 from sonnx.workers.tasks import HERE, Answer, Work, WorkerTask, WorkPlace
+from sonnx.workers.theorem_questions import QuestionFiles
 
 __all__ = ["answer", "prepare", "prove_theorems", "question_hashes", "select", "usual_folder"]
 
@@ -44,6 +45,7 @@ def prove_theorems(
     progress: Callable[[str], None] = lambda _: None,
     *,
     recorded: bool = False,
+    files: QuestionFiles | None = None,
 ) -> tuple[tuple[TheoremResult, ...], bool]:
     """Prove theorems in child processes, or a single one in this process where nothing limits it.
 
@@ -56,6 +58,7 @@ def prove_theorems(
         place: where they are proved; 0 jobs for this process.
         progress: called after each theorem, or each group of theorems where nothing limits one.
         recorded: whether the record that comes with the theorems may answer in place of solvers.
+        files: where the questions are written, by the processes that ask them; on a cluster they write none.
 
     Returns:
         The results in the order of the theorems, those without an answer with the reason; and whether the run was
@@ -67,8 +70,11 @@ def prove_theorems(
     driver.require_solver(solver)
     if place.jobs == 0 or (len(theorems) < 2 and place.timeout is None and place.cluster is None):
         entries = _record() if recorded else {}
-        return tuple(driver.prove(theorems, solver, SolverCache(cache), progress, entries)), False
+        keep = _drop if files is None else files.keep
+        return tuple(driver.prove(theorems, solver, SolverCache(cache), progress, entries, keep)), False
     request = {"solver": solver, "cache": None if cache is None else str(cache), "recorded": recorded}
+    if files is not None and place.cluster is None:
+        request |= {"questions": str(files.folder)}
     groups = _groups(theorems, place.timeout)
     answers, interrupted = _asked(groups, request, place, progress)
     failed = {name: [name] for name, answer in answers.items() if "why" in answer and name not in groups}
@@ -76,6 +82,8 @@ def prove_theorems(
         # One theorem may have ended the process of its group.
         answers_alone, interrupted = _asked(failed, request, place, progress)
         answers |= answers_alone
+    if files is not None:
+        files.lines.update({name: answer.pop("listed") for name, answer in answers.items() if "listed" in answer})
     return tuple(_result(theorem, answers[theorem.id]) for theorem in theorems), interrupted
 
 
@@ -140,14 +148,21 @@ def answer(request: Mapping[str, Any]) -> Answer:
     if "hashes" in request:
         return {"word": "asked"} | {name: {"smt2_sha256": _hash(_registered()[name])} for name in request["theorems"]}
     cache, entries = _answers(request["cache"]), _record() if request["recorded"] else {}
+    files = QuestionFiles(Path(request["questions"])) if "questions" in request else None
+    keep = _drop if files is None else files.keep
     results = {
-        name: driver.prove_theorem(_registered()[name], request["solver"], cache, entries.get(name))
+        name: driver.prove_theorem(_registered()[name], request["solver"], cache, entries.get(name), keep)
         for name in request["theorems"]
     }
+    lines = {} if files is None else files.lines
     statuses = {result.status for result in results.values()}
     return {"word": "decided" if len(statuses) > 1 else statuses.pop()} | {
-        name: encode(result) for name, result in results.items()
+        name: encode(result) | ({"listed": lines[name]} if name in lines else {}) for name, result in results.items()
     }
+
+
+def _drop(_: Sequence[Question]) -> None:
+    """Write no questions."""
 
 
 def _hash(theorem: Theorem) -> str:

@@ -156,3 +156,21 @@ def test_constants_of_equal_numbers_of_another_type_or_sign_are_told_apart() -> 
 def replaced(tensor: TensorProto, name: str) -> TensorProto:
     tensor.name = name
     return tensor
+
+
+CONVOLUTION = """<ir_version: 8, opset_import: ["" : 17]> g (float[1,2,4,4] x) => (float[1,2,4,4] y)
+<float[2,2,1,1] w = {1,2,3,4}> { y = Conv <strides = [1,1], pads = [0,0,0,0]> (x, w) }"""
+
+
+@pytest.mark.parametrize(
+    ("other", "is_same"), [(" ", True), ("3,5", False), ("2,2,1", False), ("strides = [1,2]", False)]
+)
+def test_the_key_of_a_known_call_has_contents_of_constants_and_attributes(other: str, is_same: bool) -> None:
+    """Another model has other objects; what they say decides."""
+    replaced = {"3,5": "3,4", "2,2,1": "1,2,3", "strides = [1,2]": "strides = [1,1]"}
+    rules, known, keys = ActiveRules(catalogue.edition_named(NEWEST)), KnownCalls(), list[object]()
+    for text in (CONVOLUTION, CONVOLUTION.replace(replaced.get(other, other), other)):
+        weights = read(onnx.parser.parse_model(text).SerializeToString()).graph.initializers[0]
+        keys.append(known.key(rules, call_of(text, rules.edition), (None, constant_facts(weights)), (None,)))
+    assert None not in keys
+    assert (keys[0] == keys[1]) is is_same

@@ -17,7 +17,6 @@ import io
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -25,9 +24,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import NamedTuple
 
 SECONDS = 5
@@ -82,7 +79,6 @@ def serve(first: int, last: int, only: str | None) -> None:
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    infer_in_forks()
 
     def say(*answer: object) -> None:
         answers.write(json.dumps(answer) + "\n")
@@ -105,46 +101,6 @@ def serve(first: int, last: int, only: str | None) -> None:
                 say("ended", number, name, ended, round(time.process_time() - started, 3), reason)
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10 > LARGEST:
                 return
-
-
-def infer_in_forks() -> None:
-    """Let `fix` ask the onnx package in a fork of this process, which has loaded it: most models have an operator that
-    only this package knows, and a process of its own takes a second to load it.
-    """
-    import_module("onnx.shape_inference")
-    from sonnx.rewriter import shape_hints, shape_inference
-
-    class Fork:
-        """As a `ChildProcess`: `process` is the fork itself."""
-
-        def __init__(self, *_: object) -> None:
-            self.process, self.returncode, self.child = self, 1, 0
-
-        def communicate(self, model: bytes, _: float) -> tuple[bytes, None]:
-            with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as inferred:
-                given.write(model)
-                given.seek(0)
-                self.child = os.fork()
-                if not self.child:
-                    failed = 1
-                    try:
-                        sys.argv = [sys.argv[0]]
-                        sys.stdin, sys.stdout = io.TextIOWrapper(given), io.TextIOWrapper(inferred)
-                        shape_inference.main()
-                        sys.stdout.flush()
-                        failed = 0
-                    finally:
-                        os._exit(failed)
-                self.returncode, self.child = os.waitpid(self.child, 0)[1], 0
-                inferred.seek(0)
-                return inferred.read(), None
-
-        def end(self) -> None:
-            if self.child:  # the time of the command was over
-                os.kill(self.child, signal.SIGKILL)
-                os.waitpid(self.child, 0)
-
-    shape_hints.child_process = SimpleNamespace(start=Fork)
 
 
 def code(arguments: list[str]) -> tuple[int, str]:

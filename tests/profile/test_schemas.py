@@ -332,7 +332,8 @@ def test_theorems_follow_their_schema(capsys: pytest.CaptureFixture[str]) -> Non
 
 RECORDED = json.loads(tomllib.loads(verification.DATA.read_text("utf-8"))["texts"]["rewrites.json"])
 RECORDED.setdefault("conditions", None)
-RECORDED["validation"] |= {"approximated": [], "grade": None}
+RECORDED["validation"] |= {"terms_since": [], "approximated": [], "grade": None}
+RECORDED["kept"] = []
 RECORDED["left"] = [
     {"rule": "explicit-shape", "verdict": "fail", "number": 2, "remedy": "Declare it.",
      "reasons": [{"reason": "none", "places": ["graph/input[0]", "graph/output[0]"]}]}
@@ -342,7 +343,7 @@ PARTS = [(), ("tool",), ("original",), ("original", "findings", 0), ("rewritten"
 
 
 ADDED = ("conditions", "for_all_inputs", "unmatched", "box", "hypotheses", "differences", "difference", "operator_set",
-         "approximated", "grade", "output")  # fmt: skip
+         "approximated", "grade", "output", "terms_since", "kept")  # fmt: skip
 """Keys that records of older versions do not have; they are read as null or as empty lists."""
 
 

@@ -13,9 +13,13 @@ import sonnx
 from sonnx.cli.main import run
 from sonnx.proofs import registry
 from sonnx.prover.certificates import MAX_BYTES, certificate, certified_questions
+from sonnx.prover.queries import questions_of
+from sonnx.prover.solvers import hypotheses_text, script
+from sonnx.prover.theorem import Theorem
 from sonnx.workers.certificates import write_certificates
 from sonnx.workers.tasks import WorkPlace
-from tests.support.cases import each_case
+from sonnx.workers.theorem_questions import question_files
+from tests.support.cases import each_case, examples, spread
 from tests.support.ethos import needs_ethos, verdict, verdicts
 
 FALSE_SUM = "(set-logic ALL)\n(declare-fun x () Int)\n(assert (> x 3))\n(assert (= (+ x x) 4))\n(check-sat)\n"
@@ -128,11 +132,53 @@ def test_the_checker_accepts_every_proof(tmp_path: Path, sort: str) -> None:
     assert len(found) + len(missing) == len(document["questions"]) > 0
 
 
+ORDER = ("order.third-zero", "order.total")
+EMITTED = [theorem for theorem in registry.theorems() if not theorem.id.startswith("derived.")]
+
+
 def test_writing_questions_says_how_far_it_is(tmp_path: Path) -> None:
     steps: list[str] = []
-    chosen = ["order.third-zero", "order.total"]
-    sonnx.prove_theorems(select=chosen, emit_smt2=tmp_path, jobs=0, progress=steps.append)
-    written = [step for step in steps if step.startswith("questions of ")]
-    assert len(written) >= len(chosen)
-    for done, step in enumerate(written):
-        assert step.startswith(f"questions of {done} of {len(written)} theorems: ")
+    sonnx.prove_theorems(select=ORDER, emit_smt2=tmp_path, jobs=0, progress=steps.append)
+    assert [step.split()[0] for step in steps] == ["0/2", "1/2"]
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_the_processes_that_ask_questions_write_them(tmp_path: Path, jobs: int) -> None:
+    sonnx.prove_theorems(select=ORDER, emit_smt2=tmp_path, jobs=jobs)
+    indexed = [line.split("\t") for line in (tmp_path / "index.txt").read_text("utf-8").splitlines()]
+    theorems = [theorem for theorem in registry.theorems() if theorem.id in ORDER]
+    asked = [question for theorem in theorems for question in questions_of(theorem, "z3", theorem.obligations)]
+    assert [name for _, _, name in indexed] == [question.name for question in asked]
+    for (file, _, _), question in zip(indexed, asked, strict=True):
+        if not question.obligation.computed:
+            assert (tmp_path / file).read_text("utf-8").endswith(question.text)
+
+
+def test_what_no_process_has_written_is_completed(tmp_path: Path) -> None:
+    """As on a cluster, whose machines have other folders."""
+    steps: list[str] = []
+    theorems = [theorem for theorem in registry.theorems() if theorem.id in ORDER]
+    with question_files(tmp_path / "alone") as files:
+        assert files is not None
+        files.complete(theorems, steps.append)
+    assert steps == [f"questions of {done} of 2 theorems: {theorem.id}" for done, theorem in enumerate(theorems)]
+    sonnx.prove_theorems(select=ORDER, emit_smt2=tmp_path / "asked", jobs=0)
+    alone, asked = [
+        {path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()} for folder in ("alone", "asked")
+    ]
+    assert alone == asked
+
+
+def test_an_interrupted_run_leaves_no_questions(tmp_path: Path) -> None:
+    [theorem] = [theorem for theorem in registry.theorems() if theorem.id == ORDER[0]]
+    with question_files(tmp_path / "questions") as files:
+        assert files is not None
+        files.keep(tuple(questions_of(theorem, "z3", theorem.obligations)))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("theorem", spread(EMITTED, examples(12, len(EMITTED))), ids=lambda theorem: theorem.id)
+def test_the_hypotheses_of_a_question_are_those_that_are_printed_alone(theorem: Theorem) -> None:
+    for question in questions_of(theorem, "z3", theorem.obligations):
+        if not question.obligation.computed and question.obligation.hypotheses:
+            assert hypotheses_text(question.text) == script(question.obligation.hypotheses)

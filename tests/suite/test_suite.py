@@ -317,6 +317,33 @@ def test_nothing_is_said_of_a_sum_of_which_a_part_may_overflow_to_the_other_side
     assert found.ends.upper[0, 1] == -largest
 
 
+def test_elements_that_a_large_sum_swallows_still_decide_about_its_parts() -> None:
+    """2.5 M - 8 M + M of Gemm overflows, but M + 1 and M + 0.71875 are the same double."""
+    head = '<ir_version: 10, opset_import: ["" : 13]> g (float[1,2] a, float[2,1] b, float[1,1] c) => (float[1,1] y)'
+    model = read(onnx.parser.parse_model(f"{head} {{ y = Gemm(a, b, c) }}").SerializeToString())
+    largest = np.finfo(np.float32).max
+    inputs = {"a": np.array([[2.5, -8]]), "b": np.array([[-largest], [-largest]]), "c": np.array([[largest]])}
+    inputs = {name: array.astype(np.float32) for name, array in inputs.items()}
+    exact = ModelRunner(model, None, None, unchecked=True).run(inputs).values
+    assert exact["y"] == np.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert np.isnan(inputs["a"][0] @ inputs["b"] + inputs["c"])
+    [found] = Tolerances(model, hypotheses_named("ieee-any"), NEWEST).ends(inputs, exact)
+    assert found.decides == "may overflow"
+
+
+def test_an_infinity_that_is_not_at_its_limit_decides_nothing() -> None:
+    """3 x of the largest number overflows, so that -inf has no limit; with 1 in its place the value is another one."""
+    head = '<ir_version: 10, opset_import: ["" : 13]> g (float[2] x) => (float[2] y) <float[2] c = {3, 3}>'
+    model = read(onnx.parser.parse_model(f"{head} {{ z = Mul(x, c) y = Tanh(z) }}").SerializeToString())
+    inputs = {"x": np.array([-np.inf, 0.5], np.float32)}
+    exact = ModelRunner(model, None, None, unchecked=True).run(inputs).values
+    [found] = Tolerances(model, hypotheses_named("ieee-any"), NEWEST).ends(inputs, exact)
+    assert found.ends is not None
+    assert not found.ends.upper[0] > -0.9
+    assert found.ends.lower[1] <= np.tanh(1.5) <= found.ends.upper[1]
+
+
 def test_an_archive_that_cannot_be_read_is_no_identity_of_results(suite: Suite, tmp_path: Path) -> None:
     """Results that are kept would be refused by the next run, which reads it."""
     (tmp_path / "suite.json").write_bytes((Path(suite.folder) / "suite.json").read_bytes())

@@ -1,4 +1,4 @@
-"""Where the processor time of the tests goes: `python -m benchmarks.test_time` prints a table, longest folders first.
+"""Where the processor time of the tests goes: `python -m benchmarks.time_of_tests` prints a table, longest first.
 
 Each folder runs alone, in one process with its children: the sum is what the tests take on all processes of `make test`
 together, but for what each of these collects.
