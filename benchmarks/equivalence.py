@@ -552,20 +552,32 @@ def costs(paths: Sequence[Path], light: bool) -> int:
     )
     head = "| model | tool | answer | folded constants | seconds | exact runs | peak, MB | of the limit |"
     print(head + "\n|---|---|---|---|---|---|---|---|")
-    taken, runs = list[PairCost](), dict[str, Cost]()
+    taken, runs = list[PairCost](), dict[str, Cost | None]()
     for name, source, tool, target, failed in every:
         if failed:
             print(f"| {name} | {tool} | {failed} | | | | | |", flush=True)
             continue
         if name not in runs:
-            runs[name] = cost(run_once, source)
-        pair = PairCost(cost(answered, source, target), runs[name], source.stat().st_size + target.stat().st_size)
+            runs[name] = _cost_of_a_run(source)
+        run = runs[name]
+        if run is None:
+            print(f"| {name} | {tool} | the model cannot be run | | | | | |", flush=True)
+            continue
+        pair = PairCost(cost(answered, source, target), run, source.stat().st_size + target.stat().st_size)
         taken.append(pair)
         (answer, folded), seconds, peak = pair.comparison
         print(f"| {name} | {tool} | {answer} | {folded} | {seconds:.2f} | {pair.runs:.2f} | {peak / MEGABYTE:.0f} | "
               f"{peak / pair.limit:.2f} |", flush=True)  # fmt: skip
     print(f"\n{summary(taken)}")
     return int(any(pair.runs >= MOST_RUNS or pair.comparison.peak >= pair.limit for pair in taken))
+
+
+def _cost_of_a_run(source: Path) -> Cost | None:
+    """What one exact run of a model costs; None where it has no value, or an operator that cannot be executed."""
+    try:
+        return cost(run_once, source)
+    except EOFError:
+        return None
 
 
 def run_once(source: Path) -> None:
