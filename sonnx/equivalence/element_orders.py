@@ -54,7 +54,7 @@ def _multiplied(
 ) -> str | None:
     shape = first.shape or ()
     axes: Any = values.get("axes") or () if given is None else given.tolist()
-    if values.get("keepdims", 1) not in (0, 1):
+    if values.get("keepdims", 1) not in (0, 1) or values.get("noop_with_empty_axes", 0) not in (0, 1):
         return None
     if not first.is_float or any(not -len(shape) <= axis < len(shape) for axis in axes):
         return None
@@ -63,7 +63,7 @@ def _multiplied(
         gone = set() if values.get("noop_with_empty_axes") else set(range(len(shape)))
     kept, listed = [axis for axis in range(len(shape)) if axis not in gone], sorted(gone)
     number = prod(shape[axis] for axis in listed)
-    if number > MAX_FACTORS:
+    if not 0 < number <= MAX_FACTORS:
         return None
     behind = nodes.add("Transpose", name, perm=(*kept, *listed)) if shape else name
     rows, value = nodes.reshaped(behind, prod(shape) // number, number), ""

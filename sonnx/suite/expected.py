@@ -207,7 +207,7 @@ class _Points:
                 same = _equal(one.values[name], other.values[name])
                 if same.any():
                     # In a large sum both ordinary numbers are lost in rounding; a NaN is not.
-                    same &= self._not_nan(_replaced(self.arrays, marks, np.nan), name)
+                    same = same & self._not_nan(_replaced(self.arrays, marks, np.nan), name)
                 overflowing = _overflowing(one.values[name], exact) if one.overflows else ()
                 for decided, low, high in (*_bounded(one.values[name], exact), *overflowing):
                     yield decided & same & (low <= exact) & (exact <= high), low, high
