@@ -306,18 +306,23 @@ class _Task(Struct, frozen=True):
     def matched(self, first: Side, second: Side, *, narrowed: bool = False) -> _Matched:
         """The terms of both models, compared; with `narrowed`, narrower types are taken as the wide one.
 
-        A file with blocks of channels does not say how many channels a block has: each number is tried.
+        A file with blocks of channels does not say how many channels a block has: each number is tried.  The slope of a
+        HardSigmoid is 1/6 where its own number does not decide, because a rewrite may keep that number.
         """
-        sizes = block_sizes(first.model, second.model)
-        for block in sizes:
-            matched = self._matched_in_blocks(first, second, is_narrowed=narrowed, block=block)
-            if matched.decided or block == sizes[-1]:
+        ways = [(block, sixths) for block in block_sizes(first.model, second.model) for sixths in (False, True)]
+        if not any(node.operator == "HardSigmoid" for side in (first, second) for node in side.model.graph.nodes):
+            ways = [(block, sixths) for block, sixths in ways if not sixths]
+        for way in ways:
+            matched = self._matched_in_one_way(first, second, *way, is_narrowed=narrowed)
+            if matched.decided or way == ways[-1]:
                 break
         return matched
 
-    def _matched_in_blocks(self, first: Side, second: Side, *, is_narrowed: bool, block: int) -> _Matched:
+    def _matched_in_one_way(
+        self, first: Side, second: Side, block: int, has_sixths: bool, *, is_narrowed: bool
+    ) -> _Matched:
         narrowings = Narrowings() if is_narrowed else None
-        store = Store(self.domain, narrowings=narrowings, block=block)
+        store = Store(self.domain, narrowings=narrowings, block=block, has_sixths=has_sixths)
         (outputs, values), (their_outputs, their_values) = self._terms(first, second, store, store)
         walk, answers = Walk(store), {}
         for name, partner in self.pairing.outputs.items():

@@ -147,7 +147,7 @@ class Expansion:
             return self._chain(visit, place)
         if operator == FEATURES:
             return self._features(visit, place)
-        if operator == ("", "HardSigmoid") and _is_sixth(node):
+        if operator == ("", "HardSigmoid") and self.store.has_sixths and _is_sixth(node):
             return self._sixth(visit, place)
         if has_estimator(*operator):
             return self._estimator(visit, place)
