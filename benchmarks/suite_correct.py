@@ -14,17 +14,16 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.correct_kernels import KERNELS, NUMPY, OUTSIDE, WIDE, WITHIN, Implementation
 from benchmarks.measurements import write
-from benchmarks.wrong_kernels import Call
-from sonnx.model.reader import read
+from benchmarks.wrong_kernels import Call, suite_calls
 from sonnx.numerics.formats import Array
-from sonnx.suite.archive import StoredCase, Suite, read_cases, read_suite
+from sonnx.suite.archive import StoredCase, Suite, read_suite
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import JudgedDifference, differences
 from sonnx.suite.runs import explanation
@@ -67,17 +66,6 @@ def within_hypotheses(operator: str, x: Array, given: Array) -> bool:
     return not far.any()
 
 
-def calls_of(suite: Suite, operator: str) -> Iterator[tuple[StoredCase, int, Call]]:
-    """The data sets of the conforming cases of an operator."""
-    for stored in read_cases(suite, operator):
-        if isinstance(stored, StoredCase) and stored.case.sets:
-            model = read(stored.model)
-            for number in range(len(stored.case.sets)):
-                outputs = stored.arrays(number, "output")
-                exact = [outputs[place] for place in sorted(outputs)]
-                yield stored, number, Call(model, stored.inputs(number), exact, stored.case.edition)
-
-
 def measured(suite: Suite, operator: str, shown: Callable[[str], None]) -> dict[str, dict[str, int]]:
     """For each implementation the data sets that were run, those that deviate, and those without a kernel.
 
@@ -85,7 +73,7 @@ def measured(suite: Suite, operator: str, shown: Callable[[str], None]) -> dict[
     """
     used = (*WITHIN, *(one for one, operators in OUTSIDE.items() if operator in operators))
     counts: dict[str, Counter[str]] = {one.name: Counter(sets=0, fails=0, close=0, left_out=0) for one in used}
-    for stored, number, call in calls_of(suite, operator):
+    for stored, number, call in suite_calls(suite, operator):
         inputs = call.inputs
         for one in used:
             count = counts[one.name]

@@ -31,7 +31,7 @@ import onnx
 
 import sonnx
 from benchmarks.measurements import write
-from benchmarks.wrong_kernels import Call, WrongKernel, total, wrong_kernels
+from benchmarks.wrong_kernels import Call, WrongKernel, suite_calls, total, wrong_kernels
 from sonnx.base.files import sha256
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import ModelRunner
@@ -107,15 +107,10 @@ def _equal(one: Array, other: Array) -> bool:
 
 def of_suite(suite: Suite, operator: str) -> list[Expectation]:
     """The data sets of the conforming cases of an operator, in an order that mixes calls and value classes."""
-    found = []
-    for read_case in read_cases(suite, operator):
-        if isinstance(read_case, StoredCase) and read_case.case.sets:
-            model = read(read_case.model)
-            for number in range(len(read_case.case.sets)):
-                outputs = read_case.arrays(number, "output")
-                exact = [outputs[place] for place in sorted(outputs)]
-                call = Call(model, read_case.inputs(number), exact, read_case.case.edition)
-                found.append((sha256(f"{read_case.case.id} {number}".encode()), Expectation(call, read_case, number)))
+    found = [
+        (sha256(f"{stored.case.id} {number}".encode()), Expectation(call, stored, number))
+        for stored, number, call in suite_calls(suite, operator)
+    ]
     return [each for _, each in sorted(found, key=lambda one: one[0])]
 
 

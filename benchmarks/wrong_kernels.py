@@ -18,11 +18,13 @@ from msgspec import structs
 
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.ir import Graph, Model, Node, Tensor
+from sonnx.model.reader import read
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.draws import least_normal
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, WIDER, Array, format_of, is_integer, limits_of, patterns
 from sonnx.numerics.packing import packed
 from sonnx.profile.signature import Signature
+from sonnx.suite.archive import StoredCase, Suite, read_cases
 
 BFLOAT16 = ELEMENTS["bfloat16"]
 LANES = (8, 16, 32)
@@ -108,6 +110,17 @@ class Call:
         """The graph inputs of the node alone."""
         known = dict(zip(self.node.inputs, self.inputs, strict=True))
         return {operand.name: known[operand.name] for operand in self._alone().inputs}  # type: ignore[misc]
+
+
+def suite_calls(suite: Suite, operator: str) -> Iterator[tuple[StoredCase, int, Call]]:
+    """The data sets of the conforming cases of an operator: the case, the number of the set in it, and its call."""
+    for stored in read_cases(suite, operator):
+        if isinstance(stored, StoredCase) and stored.case.sets:
+            model = read(stored.model)
+            for number in range(len(stored.case.sets)):
+                outputs = stored.arrays(number, "output")
+                exact = [outputs[place] for place in sorted(outputs)]
+                yield stored, number, Call(model, stored.inputs(number), exact, stored.case.edition)
 
 
 def _constant(tensor: Tensor, array: Array | None) -> Tensor:

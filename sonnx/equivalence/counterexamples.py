@@ -31,7 +31,7 @@ from sonnx.equivalence.differing_runs import (
     clear_difference,
     exact_runs,
 )
-from sonnx.equivalence.expansion import nested_nodes
+from sonnx.equivalence.expansion import nodes_of
 from sonnx.equivalence.result import DifferingInput, Evidence
 from sonnx.equivalence.search_inputs import Inputs, SearchInput, search_inputs
 from sonnx.equivalence.shrinking import RevealingInput, non_zero, program, shrunk
@@ -190,8 +190,7 @@ class Search(Struct, frozen=True):
 
     def _by_reference(self, every: Sequence[SearchInput], seed: int) -> Searched | None:
         """What runs of the evaluator of the onnx package show where the executor lacks an operator."""
-        size = sum(prod(tensor.dims) for model in (self.first, self.second) for tensor in stored_tensors(model))
-        if size + sum(array.size for array in every[0].inputs.values()) > MAX_REFERENCE or self.is_random:
+        if self._size(every[0].inputs) > MAX_REFERENCE or self.is_random:
             return None
         models, outputs = (self.first, self.second), ([*self.outputs], [*self.outputs.values()])
         try:
@@ -354,14 +353,6 @@ class Search(Struct, frozen=True):
 def _are_finite(inputs: Inputs) -> bool:
     """Whether all floating-point numbers are finite."""
     return all(np.isfinite(array.astype(np.float64)).all() for array in inputs.values() if array.dtype.kind in "fV")
-
-
-def nodes_of(*models: Model) -> Iterator[Node]:
-    """The nodes of the main graphs of models, and those inside of them."""
-    for model in models:
-        for node in model.graph.nodes:
-            yield node
-            yield from nested_nodes(node)
 
 
 def _with_extrema(model: Model) -> Model:

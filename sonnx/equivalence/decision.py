@@ -17,7 +17,7 @@ from sonnx.checker.report import Finding, Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched, Shape
-from sonnx.equivalence.expansion import may_be_random, nested_nodes
+from sonnx.equivalence.expansion import may_be_random
 from sonnx.equivalence.fused import has_meaning
 from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
 from sonnx.equivalence.interpretation import sorted_nodes, terms_of
@@ -45,8 +45,8 @@ from sonnx.equivalence.walk import Cut, Walk, may_jump
 from sonnx.executor.fixed_inputs import named_numbers
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.preparation import RunDomain
-from sonnx.model.ir import Model, Node
-from sonnx.model.scopes import canonical_domain, stored_tensors
+from sonnx.model.ir import Model
+from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
 from sonnx.profile import catalogue
@@ -252,14 +252,8 @@ def _require_external_data(*sides: Side) -> None:
 
 def _is_function(model: Model) -> bool:
     """Whether the outputs are a function of the inputs: no node may be random or depends on itself."""
-    return sorted_nodes(model.graph) is not None and not any(map(may_be_random, _every_node(model)))
-
-
-def _every_node(model: Model) -> Iterator[Node]:
-    for nodes in (model.graph.nodes, *(function.nodes for function in model.functions)):
-        for node in nodes:
-            yield node
-            yield from nested_nodes(node)
+    every_node = (node for scope in scopes(model) for node in scope.graph.nodes)
+    return sorted_nodes(model.graph) is not None and not any(map(may_be_random, every_node))
 
 
 class _Matched(Struct, frozen=True, dict=True):
@@ -309,25 +303,24 @@ class _Task(Struct, frozen=True):
         A file with blocks of channels does not say how many channels a block has: each number is tried.  The slope of a
         HardSigmoid is 1/6 where its own number does not decide, because a rewrite may keep that number.
         """
-        ways = [(block, sixths) for block in block_sizes(first.model, second.model) for sixths in (False, True)]
-        if not any(node.operator == "HardSigmoid" for side in (first, second) for node in side.model.graph.nodes):
-            ways = [(block, sixths) for block, sixths in ways if not sixths]
-        for way in ways:
-            matched = self._matched_in_one_way(first, second, *way, is_narrowed=narrowed)
-            if matched.decided or way == ways[-1]:
+        for block in block_sizes(first.model, second.model):
+            matched = self._matched_in_blocks(first, second, is_narrowed=narrowed, block=block)
+            if matched.decided:
                 break
         return matched
 
-    def _matched_in_one_way(
-        self, first: Side, second: Side, block: int, has_sixths: bool, *, is_narrowed: bool
-    ) -> _Matched:
-        narrowings = Narrowings() if is_narrowed else None
-        store = Store(self.domain, narrowings=narrowings, block=block, has_sixths=has_sixths)
-        (outputs, values), (their_outputs, their_values) = self._terms(first, second, store, store)
-        walk, answers = Walk(store), {}
-        for name, partner in self.pairing.outputs.items():
-            answers[name] = _answer(walk, outputs.get(name), their_outputs.get(partner))
-        return _Matched(answers, walk, (values, their_values))
+    def _matched_in_blocks(self, first: Side, second: Side, *, is_narrowed: bool, block: int) -> _Matched:
+        for takes_sixths in (False, True):
+            narrowings = Narrowings() if is_narrowed else None
+            store = Store(self.domain, narrowings=narrowings, block=block, takes_sixths=takes_sixths)
+            (outputs, values), (their_outputs, their_values) = self._terms(first, second, store, store)
+            walk, answers = Walk(store), {}
+            for name, partner in self.pairing.outputs.items():
+                answers[name] = _answer(walk, outputs.get(name), their_outputs.get(partner))
+            matched = _Matched(answers, walk, (values, their_values))
+            if matched.decided or not store.met_sixths:
+                break
+        return matched
 
     def of_other_types(self, first: Side, second: Side, other_types: BadInput) -> ModelComparison:
         """The result for models whose inputs or outputs have other types.

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from sonnx.model.ir import NOT_STATED, Attribute, Graph, Model, Node, Tensor, Type, ValueInfo
 from sonnx.model.reader import element_names
 from sonnx.model.scopes import canonical_domain
+from sonnx.model.writer import element_number
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import Array
 from sonnx.profile import catalogue
@@ -89,6 +90,5 @@ def _attribute(node: Node, attribute: Attribute, kept: frozenset[str]) -> Attrib
         tensor = Tensor("", DOUBLE, numbers.shape, ("raw_data",), memoryview(numbers.tobytes()))
         return Attribute("value", "tensor", tensor, fields=("t",))
     if node.operator == "Cast" and attribute.name == "to" and element_names().get(value) in NARROWER:
-        number = next(number for number, name in element_names().items() if name == DOUBLE)
-        return replace(attribute, value=number)
+        return replace(attribute, value=element_number(DOUBLE))
     return attribute

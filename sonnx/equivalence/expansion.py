@@ -147,8 +147,10 @@ class Expansion:
             return self._chain(visit, place)
         if operator == FEATURES:
             return self._features(visit, place)
-        if operator == ("", "HardSigmoid") and self.store.has_sixths and _is_sixth(node):
-            return self._sixth(visit, place)
+        if operator == ("", "HardSigmoid") and _is_sixth(node):
+            self.store.met_sixths = True
+            if self.store.takes_sixths:
+                return self._sixth(visit, place)
         if has_estimator(*operator):
             return self._estimator(visit, place)
         if not operator[0] and node.operator in ORDERED_OR_MULTIPLIED:
@@ -813,6 +815,14 @@ def nested_nodes(node: Node) -> Iterator[Node]:
         for inner in graph.nodes:
             yield inner
             yield from nested_nodes(inner)
+
+
+def nodes_of(*models: Model) -> Iterator[Node]:
+    """The nodes of the main graphs of models, and those inside of them."""
+    for model in models:
+        for node in model.graph.nodes:
+            yield node
+            yield from nested_nodes(node)
 
 
 def _called(node: Node) -> tuple[str, str, str]:

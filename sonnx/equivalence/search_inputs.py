@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sonnx.equivalence.expansion import nested_nodes
+from sonnx.equivalence.expansion import nodes_of
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.scopes import stored_tensors
@@ -124,7 +124,7 @@ def _is_wide_float(array: Array) -> bool:
 def _stated(models: Sequence[Model]) -> Stated:
     numbers, texts = dict[float, None](), dict[str, None]()
     for model in models:
-        for node in (inner for outer in model.graph.nodes for inner in (outer, *nested_nodes(outer))):
+        for node in nodes_of(model):
             for attribute in node.attributes:
                 numbers.update(dict.fromkeys(_numbers_of(attribute.value)))
                 texts.update(dict.fromkeys(_texts_of(attribute.value)))

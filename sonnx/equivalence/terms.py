@@ -109,7 +109,8 @@ class Store:
         narrowings: where values of narrower types are taken as wide ones, what is known of that; None where types are
             kept.
         block: the channels of a block in the layout NCHWc of onnxruntime.
-        has_sixths: whether the slope nearest to 1/6 of a HardSigmoid is 1/6.
+        takes_sixths: whether the slope nearest to 1/6 of a HardSigmoid is taken as 1/6.
+        met_sixths: whether there was such a slope.
     """
 
     run: RunDomain
@@ -118,7 +119,8 @@ class Store:
     known_calls: dict[Hashable, list[Term]] = field(default_factory=dict)
     narrowings: Narrowings | None = None
     block: int = BLOCK_SIZES[0]
-    has_sixths: bool = False
+    takes_sixths: bool = False
+    met_sixths: bool = False
     _numbers: count[int] = field(default_factory=lambda: count(1))
     _known: dict[Hashable, Term] = field(default_factory=dict)
     _constants: dict[Hashable, list[Term]] = field(default_factory=dict)

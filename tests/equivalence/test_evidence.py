@@ -4,8 +4,6 @@ evidence from runs is taken where roundings explain what differs.
 
 from __future__ import annotations
 
-import contextlib
-import io
 from pathlib import Path
 
 import onnx.parser
@@ -13,6 +11,7 @@ import pytest
 
 import sonnx
 from sonnx.equivalence.result import Answer, Evidence
+from tests.support.differences import printed_by, shown_different
 
 RESIZE = 'Resize <mode = "cubic", coordinate_transformation_mode = "align_corners"> (x, r, s)'
 
@@ -44,22 +43,15 @@ def test_a_difference_names_its_evidence_and_a_program_that_shows_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, evidence = DIFFERENT[name]
-    files = [tmp_path / "first.onnx", tmp_path / "second.onnx"]
-    for file, body in zip(files, (first, second), strict=True):
-        file.write_bytes(model(body))
-    report = sonnx.equivalent(*files)
-    witness = report.result.witness
-    assert report.result.answer is Answer.DIFFERENT and witness is not None
+    _, report, witness = shown_different(tmp_path, model(first), model(second))
     assert witness.evidence is evidence
     assert bool(witness.implementation) == (evidence is Evidence.REFERENCE)
     monkeypatch.chdir(tmp_path)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec("\n".join(witness.program), {})
+    printed = printed_by(witness.program)
     if witness.at:
-        assert tuple(map(float, printed.getvalue().split())) == pytest.approx(witness.exact)
+        assert tuple(map(float, printed.split())) == pytest.approx(witness.exact)
     else:
-        shapes = printed.getvalue().strip().split(") (")
+        shapes = printed.strip().split(") (")
         assert shapes[0] + ")" != "(" + shapes[1]
     if evidence is Evidence.REFERENCE:
         assert "shown by runs of onnx.reference" in report.to_text()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,9 +10,10 @@ import onnx.parser
 import pytest
 
 import sonnx
-from sonnx.equivalence.result import Answer, DifferingInput
+from sonnx.equivalence.result import DifferingInput
 from sonnx.equivalence.shrinking import RevealingInput, non_zero, shrunk
 from sonnx.numerics.formats import Array
+from tests.support.differences import printed_by, shown_different
 
 
 def model(body: str, inputs: str = "float[4, 5] x, float[4, 5] u", element: str = "float") -> bytes:
@@ -37,23 +36,15 @@ def test_a_counterexample_has_few_round_numbers_and_a_program(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, most = PAIRS[name]
-    files = [tmp_path / "first.onnx", tmp_path / "second.onnx"]
-    for file, body in zip(files, (first, second), strict=True):
-        file.write_bytes(model(body))
-    report = sonnx.equivalent(files[0], files[1])
-    witness = report.result.witness
-    assert report.result.answer is Answer.DIFFERENT and witness is not None
+    files, report, witness = shown_different(tmp_path, model(first), model(second))
     assert witness.non_zero == non_zero(report.inputs) <= most
     numbers = np.concatenate([array.reshape(-1) for array in report.inputs.values()])
     assert set(numbers.tolist()) <= {-1.0, 0.0, 1.0}
     runs = [sonnx.run(file, report.inputs, unchecked=True)["y"][witness.at] for file in files]
     assert (float(runs[0]), float(runs[1])) == witness.exact
     monkeypatch.chdir(tmp_path)
-    printed = io.StringIO()
     assert len(witness.program) == 3
-    with contextlib.redirect_stdout(printed):
-        exec("\n".join(witness.program), {})
-    assert tuple(map(float, printed.getvalue().split())) == witness.exact
+    assert tuple(map(float, printed_by(witness.program).split())) == witness.exact
 
 
 def test_the_program_knows_other_names_of_the_second_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,10 +54,7 @@ def test_the_program_knows_other_names_of_the_second_model(tmp_path: Path, monke
     witness = sonnx.equivalent(files[0], files[1], renamed={"x": "z"}).result.witness
     assert witness is not None
     monkeypatch.chdir(tmp_path)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec("\n".join(witness.program), {})
-    assert tuple(map(float, printed.getvalue().split())) == witness.exact
+    assert tuple(map(float, printed_by(witness.program).split())) == witness.exact
 
 
 def test_what_needs_two_distant_elements_keeps_them() -> None:

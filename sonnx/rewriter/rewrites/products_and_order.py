@@ -18,7 +18,7 @@ from sonnx.rewriter import constant_tensors, descriptions
 from sonnx.rewriter.node_builders import NodeSequence, attribute, with_attributes
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
-from sonnx.rewriter.rewrites.sums import FLOATS
+from sonnx.rewriter.rewrites.sums import FLOATS, neighbouring
 from sonnx.rewriter.site import Shape, Site
 
 MAX_FACTORS = 64
@@ -38,20 +38,16 @@ def multiplied_parts(site: Site) -> Replacement | None:
     shape, gone, element = site.shape(0), _gone(site), site.element_type(0) or ""
     if shape is None or gone is None or 0 in shape or element not in FLOATS:
         return None
-    long = [axis for axis, extent in enumerate(shape) if extent > 1]
-    reduced = [axis for axis in long if axis in gone]
-    first, last = (reduced[0], reduced[-1]) if reduced else (0, -1)
-    if any(axis not in gone for axis in long if first <= axis <= last):
+    stack = neighbouring(shape, gone)
+    if stack is None or stack[1] > MAX_FACTORS:
         return None
-    outer, number, inner = prod(shape[:first]), prod(shape[axis] for axis in reduced), prod(shape[last + 1 :])
-    if number > MAX_FACTORS:
-        return None
+    number = stack[1]
     keeps = site.attributes.get("keepdims")
     if keeps is not None and keeps.value not in (0, 1):
         return None
     kept = keeps is None or keeps.value == 1
     result = tuple([1 if axis in gone else extent for axis, extent in enumerate(shape) if kept or axis not in gone])
-    sequence, stack = NodeSequence(site.node.outputs[0], site.operator_set), (outer, number, inner)
+    sequence = NodeSequence(site.node.outputs[0], site.operator_set)
     whole = sequence.reshape(site.node.inputs[0], stack)
     parts = [sequence.slice(whole, stack, 1, (place, place + 1)) if number > 1 else whole for place in range(number)]
     value = parts[0]

@@ -7,6 +7,7 @@ means are a sum and a division, which round twice.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import prod
 
 import numpy as np
@@ -16,7 +17,7 @@ from sonnx.rewriter import descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence
 from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.rewrite import Replacement, Trigger, rewrite
-from sonnx.rewriter.site import Site
+from sonnx.rewriter.site import Shape, Site
 
 MAX_PRODUCTS = 64
 """A sum stays where it would become more products."""
@@ -62,12 +63,19 @@ def _blocks(site: Site) -> tuple[int, int, int] | None:
         return None
     if not site.only_first_input_varies or site.element_type(0) not in SUMMED_TYPES:
         return None
+    return neighbouring(shape, gone)
+
+
+def neighbouring(shape: Shape, gone: Collection[int]) -> tuple[int, int, int] | None:
+    """The elements before, along and behind axes of a shape; None where another axis of more than one element stands
+    between them.
+    """
     long = [axis for axis, extent in enumerate(shape) if extent > 1]
-    summed = [axis for axis in long if axis in gone]
-    first, last = (summed[0], summed[-1]) if summed else (0, -1)
+    along = [axis for axis in long if axis in gone]
+    first, last = (along[0], along[-1]) if along else (0, -1)
     if any(axis not in gone for axis in long if first <= axis <= last):
         return None
-    return prod(shape[:first]), prod(shape[axis] for axis in summed), prod(shape[last + 1 :])
+    return prod(shape[:first]), prod(shape[axis] for axis in along), prod(shape[last + 1 :])
 
 
 def _summed_axes(site: Site) -> frozenset[int] | None:
