@@ -17,9 +17,9 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 import sonnx.equivalence
 from sonnx.cli.main import run
-from sonnx.equivalence.axioms import axioms
-from sonnx.equivalence.domain import TermDomain
-from sonnx.equivalence.terms import OWN
+from sonnx.equivalence.interpretation.domain import TermDomain
+from sonnx.equivalence.terms.axioms import axioms
+from sonnx.equivalence.terms.store import OWN
 from sonnx.proofs import equivalence, identities, registry
 from tests.support.cases import examples, spread
 from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
