@@ -74,7 +74,7 @@ CLIPS_BY_INPUTS = 11
 MEANING = "{} means what sonnx states for it (fused.toml)"
 INTEGERS = "DynamicQuantizeLinear and products of its integers mean what sonnx states (dynamic_quantization.py)"
 NUMBERS_ONLY = "{} is given no NaN, of whose place in the order ONNX says nothing (element_orders.py)"
-LAYOUT = "{} means what sonnx states for it (normal_forms/layouts.toml)"
+LAYOUT = "{} means what sonnx states for it (layouts.toml)"
 WEIGHTED = "{} means what sonnx states for it (attention.py)"
 BLOCK = "the blocks of com.microsoft.nchwc have {} channels, as on the machine that wrote the file"
 
