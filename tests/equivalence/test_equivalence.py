@@ -446,7 +446,7 @@ def test_every_axiom_is_used_and_is_a_theorem_or_assumed() -> None:
     assert {each.id for module in (equivalence, identities) for each in module.theorems()} <= named
     package = Path(sonnx.equivalence.__file__).parent
     used = {
-        name for file in package.glob("*.py") for name in re.findall(r'rest_on\("([^"]+)"\)', file.read_text("utf-8"))
+        name for file in package.rglob("*.py") for name in re.findall(r'rest_on\("([^"]+)"\)', file.read_text("utf-8"))
     }
     assert {name for name, each in axioms().items() if each.level != "real"} <= used <= axioms().keys()
 
