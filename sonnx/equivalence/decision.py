@@ -16,9 +16,9 @@ from sonnx.checker.conditions import Conditions
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
-from sonnx.equivalence.interpretation.expansion import may_be_random
 from sonnx.equivalence.interpretation.fused import has_meaning
 from sonnx.equivalence.interpretation.model_terms import sorted_nodes, terms_of
+from sonnx.equivalence.interpretation.nested_nodes import may_be_random
 from sonnx.equivalence.narrowed_bounds import domain_of, side_of_walk
 from sonnx.equivalence.narrowing_list import narrowings_of
 from sonnx.equivalence.normal_forms.layouts import block_sizes

@@ -20,7 +20,7 @@ MANY = 4
 
 EXCEPTIONS = {
     "equivalence/interpretation/averages.py Add": "the steps of the formula of one operator, LRN, in their order",
-    "equivalence/interpretation/choices.py Clip": "the last node of each function that is written out, with what recognizes it",
+    "equivalence/interpretation/choices.py Clip": "the last node of each function that is written out",
 }
 """By file and the first name, lists that stay, each with the reason; at most three."""
 

@@ -8,7 +8,7 @@ docs/ContribOperators.md describes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -36,9 +36,9 @@ class WrittenAttention:
     results: dict[int, str] = field(default_factory=dict)
 
 
-def has_attention(domain: str, operator: str) -> bool:
-    """Whether an operator is one of them."""
-    return (domain, operator) in _WRITERS
+def operators() -> Iterable[tuple[str, str]]:
+    """The domain and name of each of them."""
+    return _WRITERS.keys()
 
 
 def written_attention(

@@ -6,7 +6,7 @@ rounded once, as the profile rounds functions of real numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any, TypeAlias
 
@@ -39,9 +39,9 @@ def _exactly(operator: str, **absent: int | str) -> Callable[[Definition], Defin
     return register
 
 
-def has_constant_result(operator: str) -> bool:
-    """Whether an operator of the standard domain is computed here."""
-    return operator in _DEFINITIONS
+def operators() -> Iterable[str]:
+    """The operators of the standard domain that are computed here."""
+    return _DEFINITIONS.keys()
 
 
 def absent_values(operator: str) -> Mapping[str, int | str]:

@@ -6,7 +6,7 @@ They are written here independently of the rewrites that write such nodes, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,9 +35,9 @@ class WrittenEstimator:
     exact: bool = False
 
 
-def has_estimator(domain: str, operator: str) -> bool:
-    """Whether an operator is one of them."""
-    return domain == DOMAIN and operator in _ESTIMATORS
+def operators() -> Iterable[str]:
+    """Their names in the domain."""
+    return _ESTIMATORS.keys()
 
 
 def written_estimator(node: Node, first: Term | None, constant: Constants) -> WrittenEstimator | None:

@@ -23,7 +23,7 @@ AXES = "axes"
 """The input of a step that stands for the axes of a reduction, wherever the operator of the step has them."""
 
 WRITTEN_OUT = frozenset({("com.microsoft", "FusedMatMul"), ("com.microsoft", "QLinearConcat"), ("", "CastLike")})
-"""The operators that `expansion.py` writes out by the ranks, types and number of their inputs."""
+"""The operators that `simpler_operators.py` writes out by the ranks, types and number of their inputs."""
 
 
 class Fused(Struct, frozen=True):
@@ -157,5 +157,5 @@ def stated_for(domain: str, operator: str, node: Node) -> Fused | None:
 
 
 def has_meaning(domain: str, operator: str) -> bool:
-    """Whether the meaning of an operator is stated: by a fused operator of the file, or in `expansion.py`."""
+    """Whether the meaning of an operator is stated: by a fused operator of the file, or in `simpler_operators.py`."""
     return (domain, operator) in fused_operators() or (domain, operator) in WRITTEN_OUT

@@ -6,7 +6,7 @@ zero that the operator writes.  `equivalent` takes the map as a movement, and `f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
@@ -53,9 +53,9 @@ def rearranged(node: Node, shape: Sequence[int], parameters: Parameters) -> Arra
     return None if found is None or found.size > MAX_ELEMENTS else found
 
 
-def is_rearrangement(operator: str) -> bool:
-    """Whether the map of an operator is defined here."""
-    return operator in _DEFINITIONS
+def operators() -> Iterable[str]:
+    """The operators of the standard domain whose map is defined here."""
+    return _DEFINITIONS.keys()
 
 
 class Blocks(NamedTuple):

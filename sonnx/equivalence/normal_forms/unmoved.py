@@ -1,7 +1,7 @@
 """Movements that move nothing, whatever the extents of the operand are: they are their operand.
 
-Where all extents are known, the map of a movement says so (`terms/movements.py`).  These forms serve operands with symbolic
-extents.  Each holds for every extent, 0 included: a form that would need an extent other than 0 is left out.
+Where all extents are known, the map of a movement says so (`terms/movements.py`).  These forms serve operands with
+symbolic extents.  Each holds for every extent, 0 included: a form that would need an extent other than 0 is left out.
 """
 
 from __future__ import annotations

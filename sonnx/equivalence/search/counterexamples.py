@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import Stop, UsageError
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_arrays
-from sonnx.equivalence.interpretation.expansion import nodes_of
+from sonnx.equivalence.interpretation.nested_nodes import nodes_of
 from sonnx.equivalence.result import DifferingInput, Evidence
 from sonnx.equivalence.search.differing_runs import (
     RUN_ERRORS,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sonnx.equivalence.interpretation.expansion import nodes_of
+from sonnx.equivalence.interpretation.nested_nodes import nodes_of
 from sonnx.executor.probes import KINDS, probe
 from sonnx.model.ir import Model, ValueInfo
 from sonnx.model.scopes import stored_tensors

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import Stop
 from sonnx.base.escaping import escape
 from sonnx.checker.verdicts import Where
-from sonnx.equivalence.interpretation.constant_results import constant_result, has_constant_result
+from sonnx.equivalence.interpretation import constant_results
 from sonnx.executor.constant_node import values_of
 from sonnx.language.builtins import clamped, from_first
 from sonnx.language.evaluator import TensorFacts, first_unknown
@@ -198,12 +198,12 @@ def folded_constant(site: Site) -> Replacement | None:
 def _exact_result(site: Site, inputs: list[Tensor]) -> dict[str, Array] | None:
     """The output of an operator that the executor does not run, where it is exact."""
     by_name = dict(zip(dict.fromkeys(site.node.inputs), inputs, strict=True))
-    if not has_constant_result(site.node.operator):
+    if site.node.operator not in constant_results.operators():
         return None
     arrays = [constant_tensors.decoded(by_name[name]) for name in site.node.inputs]
     if any(array is None for array in arrays):
         return None
-    found = constant_result(site.node, arrays)
+    found = constant_results.constant_result(site.node, arrays)
     return None if found is None else {site.node.outputs[0]: found}
 
 
