@@ -59,7 +59,7 @@ class GraphInTerms:
         results: the nodes that pass on a value that is not the same bit for bit, or whose elements stand elsewhere.
     """
 
-    def __init__(self, model: Model, domain: TermDomain, choices: Choices, imports: Mapping[str, int]) -> None:
+    def __init__(self, model: Model, domain: TermDomain, choices: Choices, imports: Mapping[str, int | None]) -> None:
         self.domain, self.store, self.choices, self.imports = domain, domain.store, choices, imports
         self.operator_set = imports.get("") or 0
         self.results: list[PassedOn] = []
