@@ -39,7 +39,7 @@ from onnx import numpy_helper
 import sonnx.equivalence
 from benchmarks.equivalence_cost import MEGABYTE, Cost, PairCost, cost, summary
 from sonnx.base.files import sha256
-from sonnx.equivalence.decision import compare_models
+from sonnx.equivalence.decision import ModelComparison, compare_sides
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer, Equivalence
 from sonnx.equivalence.sides import side_of
@@ -60,10 +60,10 @@ REPORTING = ("changes", "difference", "node_pairs")
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 
 
-def compared(first: bytes, second: bytes, options: EquivalenceOptions) -> Equivalence:
+def compared(first: bytes, second: bytes, options: EquivalenceOptions) -> ModelComparison:
     """The comparison of two files."""
     sides = [side_of(read(data), name, sha256(data), None) for data, name in ((first, "a"), (second, "b"))]
-    return compare_models(sides[0], sides[1], options)
+    return compare_sides(sides[0], sides[1], options)
 
 
 # ------------------------------------------------------------------ mutants
@@ -199,7 +199,7 @@ def _judge(seen: set[bytes], counted: Seed, pair: Pair, runs: int) -> None:
     if bytes.fromhex(digest) in seen or digest in counted.pairs:
         return
     counted.pairs.append(digest)
-    found = compared(pair.first, pair.second, EquivalenceOptions(runs=runs))
+    found = compared(pair.first, pair.second, EquivalenceOptions(runs=runs)).result
     judge = judged(pair, 4 if found.proved else 2)
     if not judge.ran or judge.bits.startswith("one has no value"):
         counted.invalid += 1
@@ -237,11 +237,12 @@ def one_node(every: int, minutes: float) -> int:
             continue
         place = f"{pair.name}, {pair.change}"
         try:
-            found = compared(pair.first, pair.second, EquivalenceOptions(runs=8))
+            comparison = compared(pair.first, pair.second, EquivalenceOptions(runs=8))
         except Exception as error:  # noqa: BLE001  a row of its own
             counted["refused"] += 1
             print(f"refused: {place}: {error}", flush=True)
             continue
+        found = comparison.result
         group = "equal on all runs" if not judgement.differs else (
             "apart by more than 1 %" if judgement.distance > CLEAR else "apart by less")  # fmt: skip
         group += ", executable" if judgement.exact else ", not executable"
@@ -251,7 +252,7 @@ def one_node(every: int, minutes: float) -> int:
         counted[f"{group}, {found.answer}, not valid ONNX"] += bool(found.not_valid)
         if found.answer is Answer.UNDECIDED and not found.not_valid:
             open_operators[f"{group}: {onnx.load_from_string(pair.first).graph.node[0].op_type}"] += 1
-        why = refuted_one_node(pair, found, judgement)
+        why = refuted_one_node(pair, comparison, judgement)
         if why:
             counted["wrong"] += 1
             print(f"wrong: {place}: {found.answer}; {why}", flush=True)
@@ -617,7 +618,7 @@ def _in_child(optimize: Callable[[Path, Path], None], source: Path, target: Path
 def _timed(source: Path, target: Path, options: EquivalenceOptions) -> tuple[Any, float]:
     start = time.process_time()
     try:
-        found: Any = compared(source.read_bytes(), target.read_bytes(), options)
+        found: Any = compared(source.read_bytes(), target.read_bytes(), options).result
     except Exception as error:  # noqa: BLE001  a table has a row for it
         found = f"refused; {error}"
     return found, time.process_time() - start

@@ -177,7 +177,8 @@ class GeneratedInput(Struct, frozen=True):
     second: float | None
     """Its exact value in the second model, likewise."""
     non_zero: int | None = None
-    """The elements other than 0 that are left of the generated input, after it was made as simple as was found."""
+    """The elements other than 0 that are left of the generated input, after it was made as simple as was found; null
+    where an input has texts, which stay as they are."""
     program: tuple[str, ...] = ()
     """Lines of Python that print the element in both models."""
 

@@ -272,8 +272,10 @@ def _output_text(result: Equivalence, name: str) -> str:
     witness = result.witness
     if witness is not None and witness.output == name:
         place = f"element {list(witness.at)}" if witness.at else "the shape"
-        numbers = plural(witness.non_zero or 0, "number", "numbers")
-        source = f"an input of {numbers} other than 0, made of the generated input {witness.number}"
+        source = f"the generated input {witness.number}"
+        if witness.non_zero is not None:
+            numbers = plural(witness.non_zero, "number", "numbers")
+            source = f"an input of {numbers} other than 0, made of {source}"
         has_numbers = witness.at and not all(map(isnan, witness.exact))
         numbers = f" is {witness.exact[0]!r} and {witness.exact[1]!r}" if has_numbers else " differs"
         parts.append(f"{place}{numbers} for {source} ({witness.kind} numbers, seed {witness.seed})")

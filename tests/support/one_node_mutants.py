@@ -16,7 +16,8 @@ import onnx
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from sonnx.equivalence.result import Answer, Equivalence
+from sonnx.equivalence.decision import ModelComparison
+from sonnx.equivalence.result import Answer
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import ModelRunner
 from sonnx.executor.model_inputs import required_inputs
@@ -197,10 +198,11 @@ def _distance(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
     return float(np.abs(first - second).max(initial=0) / size) if size else 0.0
 
 
-def refuted_one_node(pair: OneNodePair, found: Equivalence, judgement: OneNodeJudgement) -> str:
+def refuted_one_node(pair: OneNodePair, comparison: ModelComparison, judgement: OneNodeJudgement) -> str:
     """Why an answer is wrong, "" where the runs do not refute it."""
+    found = comparison.result
     if found.answer is Answer.DIFFERENT:
-        return "" if judgement.differs or _is_confirmed(pair, found) else "no run shows a difference"
+        return "" if judgement.differs or _is_confirmed(pair, comparison) else "no run shows a difference"
     if not found.proved or found.binding or not judgement.differs:
         return ""
     if found.answer is Answer.IDENTICAL:
@@ -208,18 +210,9 @@ def refuted_one_node(pair: OneNodePair, found: Equivalence, judgement: OneNodeJu
     return f"apart by {judgement.distance:.3g}" if judgement.distance > CLOSE else ""
 
 
-def _is_confirmed(pair: OneNodePair, found: Equivalence) -> bool:
-    """Whether the values at the witness differ, or one model has none."""
-    if found.witness is None:
-        return False
-    line = found.witness.program[1]
-    if "np.load" in line:  # the file is not written here
-        given = pair.given
-    else:
-        names: dict[str, Any] = {"np": np}
-        exec(line, names)
-        given = names["x"]
-    one, other = (_values(run, given) for run in _runners(pair))
+def _is_confirmed(pair: OneNodePair, comparison: ModelComparison) -> bool:
+    """Whether the values at the input that shows the difference differ, or one model has none."""
+    one, other = (_values(run, dict(comparison.inputs)) for run in _runners(pair))
     if one is None or other is None:
         return one is not other
     return any(_differ(one[each], other[each]) for each in one.keys() & other.keys())

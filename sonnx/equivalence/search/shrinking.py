@@ -130,9 +130,9 @@ def _places(inputs: Inputs) -> Iterator[tuple[str, int]]:
             yield from ((name, int(place)) for place in np.flatnonzero(array.astype(np.float64)))
 
 
-def non_zero(inputs: Inputs) -> int:
-    """The number of elements that are not 0."""
-    return sum(1 for _ in _places(inputs))
+def non_zero(inputs: Inputs) -> int | None:
+    """The number of elements that are not 0; None where an input has texts, which stay as they are."""
+    return None if any(array.dtype == TEXT for array in inputs.values()) else sum(1 for _ in _places(inputs))
 
 
 def program(
