@@ -117,6 +117,12 @@ class Site(Struct, frozen=True, dict=True):
         """The written attributes by name."""
         return {attribute.name: attribute for attribute in self.node.attributes}
 
+    def flag(self, name: str, absent: int) -> int | None:
+        """The attribute that is 0 or 1, None where it has another value, to which ONNX gives no meaning."""
+        written = self.attributes.get(name)
+        value = absent if written is None else written.value
+        return value if type(value) is int and value in (0, 1) else None
+
     @property
     def only_first_input_varies(self) -> bool:
         """Whether all other inputs are constants, so that the output shape is computed and not only declared."""
