@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 import statistics
 import subprocess
 import sys
@@ -19,14 +18,12 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
+from benchmarks.processes import REPOSITORY, spent
 from sonnx.base.garbage import collect_rarely
 from sonnx.checker.request import CheckRequest, check_model
 from sonnx.model.reader import read
 
-REPOSITORY = Path(__file__).parent.parent
 PEER = "import sys, onnx.checker as c\ntry: c.check_model(sys.argv[1], full_check=True)\nexcept c.ValidationError: pass"
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-"""Of the processes timed: an installed tool and an installed onnx both have their bytecode."""
 OURS = "import sys\nfrom sonnx.__main__ import main\nsys.argv = ['sonnx', 'check', sys.argv[1]]\nmain()"
 
 
@@ -73,14 +70,6 @@ def medians(ours: Callable[[], float], peer: Callable[[], float], rounds: int) -
     return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
 
 
-def process(code: str, path: str) -> float:
-    """Seconds of processor time of a fresh process, which other work disturbs less than the wall time."""
-    quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-    child = os.posix_spawn(sys.executable, [sys.executable, "-c", code, path], ENVIRONMENT, file_actions=quiet)
-    used = os.wait4(child, 0)[2]
-    return used.ru_utime + used.ru_stime
-
-
 def memory(code: str, path: str) -> int:
     """Peak memory (MB) of a fresh process; started by a small one, because a child starts with its parent's peak."""
     start = (
@@ -117,7 +106,9 @@ def main() -> None:
                 pass
 
         def whole(name: str, path: str, target: str) -> None:
-            ours, peer = medians(lambda: process(OURS, path), lambda: process(PEER, path), rounds)
+            ours, peer = medians(
+                lambda: spent("-c", OURS, path).seconds, lambda: spent("-c", PEER, path).seconds, rounds
+            )
             line(f"{name}, whole process", ours, peer, target)
 
         whole("a model of two nodes", str(REPOSITORY / "examples/conforming.onnx"), "0.33")

@@ -6,9 +6,7 @@ one of the same round.  `benchmarks.check` and `benchmarks.networks --products` 
 
 from __future__ import annotations
 
-import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +15,7 @@ from typing import NamedTuple
 
 import onnx
 
-from benchmarks.check import ENVIRONMENT, REPOSITORY
+from benchmarks.processes import REPOSITORY, spent
 
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 DENSENET = str(LIGHT / "light_densenet121.onnx")
@@ -26,6 +24,7 @@ DENSENET_CHECKED = "`check` densenet121, seconds"
 CHECKED_BY_ONNX = "`onnx.checker` with full_check, densenet121, seconds"
 PEER = ("-c", "import sys, onnx; onnx.checker.check_model(sys.argv[1], full_check=True)")
 """The arguments of Python for a check by the onnx package."""
+SONNX = ("-m", "sonnx")
 ROUNDS = 3
 SMALL_MODELS = 5000
 
@@ -39,7 +38,7 @@ class Goal(NamedTuple):
     """None for a command that only others are compared with."""
     beside: str = ""
     """The command whose time divides this one's."""
-    program: Sequence[str] = ("-m", "sonnx")
+    program: Sequence[str] = SONNX
     """The arguments of Python before the words."""
     rounds: int = ROUNDS
 
@@ -68,15 +67,6 @@ def goals(folder: Path) -> list[Goal]:
     ]  # fmt: skip
 
 
-def seconds(words: Sequence[str], program: Sequence[str] = ("-m", "sonnx")) -> float:
-    """Seconds of processor time of a command and its processes."""
-    quiet = [(os.POSIX_SPAWN_OPEN, place, os.devnull, os.O_WRONLY, 0) for place in (1, 2)]
-    order = [sys.executable, *program, *words]
-    child = os.posix_spawn(sys.executable, order, ENVIRONMENT, file_actions=quiet)
-    used = os.wait4(child, 0)[2]
-    return used.ru_utime + used.ru_stime
-
-
 def measured(listed: Sequence[Goal], clear: Callable[[], None]) -> dict[str, list[float]]:
     """The seconds of each round, in which the commands take turns."""
     taken: dict[str, list[float]] = {each.what: [] for each in listed}
@@ -84,7 +74,7 @@ def measured(listed: Sequence[Goal], clear: Callable[[], None]) -> dict[str, lis
         for each in listed:
             if number < each.rounds:
                 clear()
-                taken[each.what].append(seconds(each.words, each.program))
+                taken[each.what].append(spent(*each.program, *each.words).seconds)
     return taken
 
 
@@ -96,7 +86,7 @@ def many(folder: Path) -> float:
     for number in range(SMALL_MODELS):
         (zoo / f"{number}.onnx").write_bytes(data)
     begun = time.perf_counter()
-    seconds(["check", str(zoo), "--jobs", "2", "--quiet"])
+    spent(*SONNX, "check", str(zoo), "--jobs", "2", "--quiet")
     return (time.perf_counter() - begun) / SMALL_MODELS * 1e3
 
 

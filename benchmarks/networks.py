@@ -31,6 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from benchmarks.measurements import write
+from benchmarks.processes import spent
 
 MEDIAN, EACH = 0.15, 0.5
 
@@ -184,7 +185,7 @@ def products(path: Path, start: float) -> str:
     for module, name in parts:
         setattr(module, name, getattr(module, name).__wrapped__)
     made, ends, normalized = (taken.get(name, 0.0) for _, name in parts)
-    command = process(path)
+    command = seconds_of_run(path)
     numbers = (*(f"{each * 1e3:.0f}" for each in (made, ends, normalized, whole)), f"{whole / made:.2f}")
     return f"| {path.stem} | {' | '.join(numbers)} | {command * 1e3:.0f} | {command / (start + made):.2f} |"
 
@@ -208,17 +209,10 @@ COMMANDS = 3
 """Processes of a command, of which the fastest counts."""
 
 
-def process(path: Path) -> float:
+def seconds_of_run(path: Path) -> float:
     """Seconds of processor time of `sonnx run`, the least of some."""
-    order = [sys.executable, "-m", "sonnx", "run", "--unchecked", "--random", "--jobs", "1", str(path)]
-    quiet = [(os.POSIX_SPAWN_OPEN, place, os.devnull, os.O_WRONLY, 0) for place in (1, 2)]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    found = []
-    for _ in range(COMMANDS):
-        child = os.posix_spawn(sys.executable, order, environment, file_actions=quiet)
-        used = os.wait4(child, 0)[2]
-        found.append(used.ru_utime + used.ru_stime)
-    return min(found)
+    command = ("-m", "sonnx", "run", "--unchecked", "--random", "--jobs", "1", str(path))
+    return min(spent(*command).seconds for _ in range(COMMANDS))
 
 
 HEAD = """| network | ms | /onnx.reference | /onnxruntime | peak MB | of onnx.reference | elements | exact path |
@@ -268,7 +262,7 @@ def main() -> None:
         [path for path in sorted(options.models.glob("*.onnx")) if options.only in path.stem] if options.models else []
     )
     if options.products:
-        start = process(TWO_NODES)
+        start = seconds_of_run(TWO_NODES)
         print(PRODUCTS_HEAD.format(start=start * 1e3))
         for path in [*of_package, *others]:
             with tempfile.TemporaryDirectory() as folder:

@@ -116,7 +116,7 @@ def _shape_total(family: SignatureFamily) -> Theorem:
             relied = (*family.facts, *relying(family, output.relies))
             text = family.signature.shapes[output.name]
             expression = parse(change.format(text.text)) if change else text
-            defined, shape = variables.interpretation.interpret(expression, variables.names)
+            defined, shape = variables.shape(expression)
             yield _obligation(f"{output.name} has a shape", relied, defined)
             extents = [
                 _obligation(f"extent {place} of {output.name} is not negative", relied, implies(there, _extent(extent)))

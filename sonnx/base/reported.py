@@ -235,13 +235,20 @@ def _converter_of_structure(kind: type[Struct]) -> _Converter:
         }
     get = attrgetter(*attributes)
     optional = [key.name for key in keys if key.absent_if_empty and _is_scalar(key.type)]
-    others = [(key.name, key.absent_if_empty) for key in keys if not _is_scalar(key.type)]
+    flat = [(key.name, container) for key in keys if (container := _container_of_scalars(key.type)) is not None]
+    others = [
+        (key.name, key.absent_if_empty)
+        for key in keys
+        if not _is_scalar(key.type) and _container_of_scalars(key.type) is None
+    ]
 
     def convert(value: Any, conversion: _Conversion) -> dict[str, Any]:
         data = dict(zip(names, get(value), strict=True))
         for name in optional:
             if data[name] == "":
                 data[name] = None
+        for name, container in flat:
+            data[name] = container(data[name])
         for name, absent_if_empty in others:
             part = data[name]
             known = conversion.known.get(id(part))
@@ -268,6 +275,23 @@ def _is_scalar(annotation: Any) -> bool:
     if origin in (Union, UnionType):
         return all(map(_is_scalar, get_args(annotation)))
     return isinstance(annotation, type) and issubclass(annotation, str | int | NoneType)
+
+
+def _container_of_scalars(annotation: Any) -> Callable[[Any], Any] | None:
+    """What makes the JSON of a list or mapping of values that JSON has as they are; None of any other type."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _container_of_scalars(annotation.__origin__)
+    if origin is tuple and len(arguments) == 2 and arguments[1] is ... and _is_scalar(arguments[0]):
+        return list
+    named = origin in (dict, Mapping) and _is_text(arguments[0])
+    return dict if named and _is_scalar(arguments[1]) else None
+
+
+def _is_text(annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _is_text(annotation.__origin__)
+    return isinstance(annotation, type) and issubclass(annotation, str)
 
 
 def _itself(value: Any, conversion: _Conversion) -> Any:

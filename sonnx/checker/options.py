@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from msgspec import field
 from msgspec.structs import force_setattr
@@ -19,15 +19,18 @@ from sonnx.base.options import (
     names,
     require_processes,
 )
-from sonnx.checker.request import CheckRequest, edition_names
 from sonnx.model.limits import DEFAULT_LIMITS, Limits, changed_limits, parse_limits
 from sonnx.model.symbols import parse_bindings, parse_input_shapes
+from sonnx.profile import catalogue
+
+if TYPE_CHECKING:
+    from sonnx.checker.request import CheckRequest
 
 
 def known_editions() -> str:
     """The names of all editions, and the default one."""
-    known, default = edition_names()
-    return f"; one of {', '.join(known)} (default {default})"
+    known = catalogue.editions()
+    return f"; one of {', '.join(known.editions)} (default {known.default})"
 
 
 Edition = Annotated[str | None, Argument("the edition of the profile", metavar="EDITION", known=known_editions)]
@@ -174,12 +177,14 @@ class ConformanceOptions(EditionOptions, frozen=True, kw_only=True):
         super().__post_init__()
         require_day(self, "check")
 
-    def request(self) -> CheckRequest:
+    def request(self) -> "CheckRequest":
         """The check of a model, with the tailoring as it is read now.
 
         Raises:
             UsageError: options that cannot be met, or a malformed tailoring.
         """
+        from sonnx.checker.request import CheckRequest  # commands that check no model do not load the rules
+
         own = None
         if self.tailoring is not None:
             from sonnx.checker import tailoring  # most checks have none

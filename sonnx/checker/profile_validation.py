@@ -30,11 +30,23 @@ from sonnx.language.type_checker import (
 from sonnx.model.ir import WIDTH
 from sonnx.profile import catalogue
 from sonnx.profile.cases import all_cases
-from sonnx.profile.definitions import Edition, Editions, Formal, OperatorDefinition, Rule, Tag, at, expand, is_slug
+from sonnx.profile.definitions import (
+    Edition,
+    Editions,
+    Formal,
+    OperatorDefinition,
+    Rule,
+    Tag,
+    at,
+    expand,
+    expressions_in,
+    is_slug,
+)
 from sonnx.profile.index import rules_by_slug
 from sonnx.profile.profile_data import in_use
 from sonnx.profile.requirement_identifiers import register, register_faults
 from sonnx.profile.signature import Signature, active_condition, every_rule, resolve
+from sonnx.profile.toml_files import CatalogueError
 
 CLASSES = ("validity", "restriction", "error-condition")
 GENERAL: Mapping[str, Mapping[str, RuleType]] = {
@@ -58,6 +70,10 @@ def problems() -> Iterator[str]:
     yield from _built_ins()
     yield from _editions(editions)
     general, graph, operators = catalogue.general_rules(), catalogue.graph_rules(), catalogue.operators()
+    unread = list(_unread([general, graph, operators]))
+    if unread:  # what follows reads them
+        yield from unread
+        return
     yield from _slugs([*general, *graph, *chain.from_iterable(map(every_rule, operators))])
     for rule in general:
         yield from _general_rule(rule, editions)
@@ -69,6 +85,15 @@ def problems() -> Iterator[str]:
     for definition in operators:
         yield from _operator(definition, editions)
     yield from register_faults(register(), rules_by_slug().values())
+
+
+def _unread(parts: Iterable[object]) -> Iterator[str]:
+    """The texts that are not of the rule language, those of no version and edition included."""
+    for expression in expressions_in(parts):
+        try:
+            expression.parsed_now()
+        except CatalogueError as error:
+            yield f"{error}."
 
 
 def _built_ins() -> Iterator[str]:

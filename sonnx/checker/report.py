@@ -18,7 +18,7 @@ from sonnx.checker.conditions import MODEL, Conditions
 from sonnx.checker.verdicts import Verdict, Where
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Rule, StatedEdition, Tag
-from sonnx.profile.rewrites import RewriteDescription, rewrites_for
+from sonnx.profile.rewrites import RewriteDescription, names_of_rewrites_for, rewrites_for
 from sonnx.profile.text_types import ErratumId, Limit, Number, Sha256, Slug, Text
 
 if TYPE_CHECKING:  # most checks load none of them
@@ -71,7 +71,9 @@ class Finding(Struct, frozen=True):
     @reported
     def rewrites(self) -> tuple[str, ...]:
         """The rewrites that sonnx fix has for the failure; whether one applies depends on the model."""
-        return tuple([rewrite.name for rewrite in self.rewrite_descriptions])
+        if self.verdict is not Verdict.FAIL:
+            return ()
+        return names_of_rewrites_for(self.rule, self.where.operator, self.where.kind)
 
     @property
     def rewrite_descriptions(self) -> tuple[RewriteDescription, ...]:

@@ -33,12 +33,6 @@ if TYPE_CHECKING:
 NOT_DRAWN = "the graph is not drawn: it has too many nodes, or too long edges between them"
 
 
-def edition_names() -> tuple[Sequence[str], str]:
-    """The names of all editions, oldest first, and of the default one."""
-    every = catalogue.editions()
-    return tuple(every.editions), every.default
-
-
 class CheckRequest(Struct, frozen=True):
     """The options of a check, the same for every model of a run; `sonnx.check` documents each of them.
 

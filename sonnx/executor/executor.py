@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from sonnx.base.errors import NotExecutable
+from sonnx.base.errors import NotExecutable, Stop, UsageError
 from sonnx.base.escaping import quote
 from sonnx.checker.checker import StatedFacts, check_facts, stated_facts
 from sonnx.checker.report import NotConforming, Report
@@ -66,6 +66,11 @@ class RunResult:
 def element_type(values: Array) -> str:
     """The ONNX name of the element type of an array."""
     return NAMES[values.dtype]
+
+
+RUN_ERRORS = (Stop, UsageError, MemoryError)
+"""What a run of any model raises that gives no values, and an analysis of its ranges; another error is a defect of this
+tool: errors inside the definition of a node become a `Stop` (see `NodeErrors`)."""
 
 
 class ModelRunner:

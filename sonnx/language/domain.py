@@ -77,11 +77,11 @@ class Domain(Protocol):
     def undefined(self, reason: str) -> Value: ...
 
 
-class Expression(ComparedInPart, frozen=True):
-    """A parsed expression; `names` are its free names, questions such as written(axis) included."""
+class Parsed(Struct, frozen=True, eq=False):
+    """What the parser makes of a source text."""
 
-    text: str
     names: frozenset[str]
+    """The free names, questions such as written(axis) included."""
     run: Run
     tree: ast.expr
     """The syntax tree, from which `structure.py` answers what the expression reads and demands."""
@@ -93,9 +93,54 @@ class Expression(ComparedInPart, frozen=True):
     """The list that an outermost all(...), or the first condition of an outermost or, ranges over: its source text,
     and how to evaluate it."""
 
+
+class Expression(ComparedInPart, frozen=True, dict=True):
+    """An expression of the rule language, parsed when more than its text is first needed.
+
+    Where `read` raises an error, so does each property.
+    """
+
+    text: str
+    read: Callable[[], Parsed]
+
+    @cached_property
+    def parsed(self) -> Parsed:
+        """The parts of the text."""
+        return self.read()
+
+    def parsed_now(self) -> Expression:
+        """This expression; a text that is not of the language is refused."""
+        _ = self.parsed
+        return self
+
+    @property
+    def names(self) -> frozenset[str]:
+        """See `Parsed`."""
+        return self.parsed.names
+
+    @property
+    def tree(self) -> ast.expr:
+        """See `Parsed`."""
+        return self.parsed.tree
+
+    @property
+    def built_ins(self) -> tuple[str, ...]:
+        """See `Parsed`."""
+        return self.parsed.built_ins
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """See `Parsed`."""
+        return self.parsed.variables
+
+    @property
+    def over(self) -> tuple[str, Run] | None:
+        """See `Parsed`."""
+        return self.parsed.over
+
     def compared(self) -> tuple[object, ...]:
         """See `ComparedInPart`."""
-        return self.text, self.names
+        return (self.text,)
 
     def over_nothing(self, domain: Domain, environment: Environment) -> bool:
         """Whether that list is empty: the condition is then about nothing."""
@@ -103,7 +148,7 @@ class Expression(ComparedInPart, frozen=True):
 
     def evaluate(self, domain: Domain, environment: Environment) -> Value:
         """The value of the expression in a domain."""
-        return self.run(domain, environment)
+        return self.parsed.run(domain, environment)
 
 
 class Definition(Struct, frozen=True, eq=False):

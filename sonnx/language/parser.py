@@ -8,6 +8,7 @@ with the methods of `domain.Domain`.  docs/rule-language.md describes the langua
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from sonnx.language.domain import (
     Domain,
     Environment,
     Expression,
+    Parsed,
     RuleError,
     Run,
     Thunk,
@@ -42,13 +44,22 @@ _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.G
                 ast.In: "in", ast.NotIn: "not in"}  # fmt: skip
 
 
-@cache
 def parse(text: str) -> Expression:
     """The expression in a source text.
 
     Raises:
         RuleError: the text is not of the language; the message names the construct.
     """
+    return parsed_later(text).parsed_now()
+
+
+@cache
+def parsed_later(text: str) -> Expression:
+    """The expression in a source text, which is parsed when it is first read: `RuleError` is raised there."""
+    return Expression(text, partial(_parsed, text))
+
+
+def _parsed(text: str) -> Parsed:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -59,15 +70,20 @@ def parse(text: str) -> Expression:
         over = _ranged_over(parser, tree.body)
     except RecursionError:
         raise RuleError(f"{text[:40]!r}… is nested too deeply") from None
-    return Expression(
-        text, frozenset(parser.free), run, tree.body, tuple(parser.used), frozenset(parser.variables), over
-    )
+    return Parsed(frozenset(parser.free), run, tree.body, tuple(parser.used), frozenset(parser.variables), over)
 
 
+@cache
 def operand(text: str) -> str:
     """A source text as one side of a comparison: in parentheses where it binds less tightly."""
+    if not _BINDS_LESS.search(text):
+        return text
     loose = isinstance(ast.parse(text, mode="eval").body, ast.IfExp | ast.BoolOp | ast.Compare)
     return f"({text})" if loose else text
+
+
+_BINDS_LESS = re.compile(r"\b(if|or|and|in|is)\b|[<>=]")
+"""A text without these is parsed in vain: it has no choice, connective or comparison."""
 
 
 def _ranged_over(parser: _Parser, tree: ast.expr) -> tuple[str, Run] | None:

@@ -29,8 +29,8 @@ from sonnx.numerics.application import Constants
 from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.certified_rounding import UNIT, certify, certify_singles, half_width
 from sonnx.numerics.exact_sums import special_sums
-from sonnx.numerics.formats import Array, format_of
-from sonnx.numerics.rounding import to_nearest
+from sonnx.numerics.formats import Array, format_of, patterns
+from sonnx.numerics.rounding import nan_of, to_nearest
 from sonnx.numerics.scratch import Scratch
 from sonnx.numerics.summation import to_odd, total_along_first, two_sum
 
@@ -217,9 +217,19 @@ def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Ope
         additions = min(max(heights), left.part) + sum(-(-height // left.part) for height in heights)
         array = in_parts(left.values, right.pieces, out.shape, left.part)
         return _rounded(left, right, array, additions, out, added)
-    exact = sum(_with_specials(left.values[s], right, s, added, out[s], left.block) for s in range(len(out)))
+    nowhere = _without_number(left, right)
+    patterns(out)[nowhere] = nan_of(out.dtype)
+    rest = np.flatnonzero(~nowhere)
+    exact = sum(_with_specials(left.values[s], right, s, added, out[s], left.block) for s in rest)
     none = np.empty(0, np.intp)
     return OpenElements(none, none, none, np.empty(0), np.empty(0), exact=exact)
+
+
+def _without_number(left: Left, right: Right) -> Array:
+    """Of each product whether every element is NaN, because every row of A or every column of B has one."""
+    columns = np.logical_or.reduce([np.isnan(piece).any(axis=1) for piece in right.pieces])
+    nowhere: Array = np.isnan(left.values).any(axis=2).all(axis=1) | columns.all(axis=1)
+    return nowhere
 
 
 def _few_rows(left: Left, B: Array, added: Array | None, out: Array) -> int | None:

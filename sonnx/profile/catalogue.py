@@ -2,7 +2,8 @@
 
 An unknown key, a missing key or a value of another type is a `CatalogueError`.  Errors that one file does not show
 (dangling tags, slugs used twice, wrong types in expressions) are found by `sonnx.checker.profile_validation`, which the
-tests and `sonnx tool selfcheck` run.
+tests and `sonnx tool selfcheck` run; so are texts that are not of the rule language, which a command parses when it
+needs them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from sonnx.profile.definitions import (
     Rule,
     at,
     expand,
+    expressions_in,
 )
 from sonnx.profile.file_format import (
     EditionFormat,
@@ -46,7 +48,7 @@ from sonnx.profile.file_format import (
 )
 from sonnx.profile.profile_data import in_use, of_profile
 from sonnx.profile.stored_tables import table
-from sonnx.profile.toml_files import CatalogueError, T, by_version, loads, numbered, parsed, structure
+from sonnx.profile.toml_files import CatalogueError, T, by_version, expression, loads, numbered, structure
 
 CompletedT = TypeVar("CompletedT", bound=Struct)
 
@@ -75,7 +77,10 @@ def operator_in(text: str, place: str) -> OperatorDefinition:
     Raises:
         CatalogueError: the text is not valid TOML, or does not have the expected keys and values.
     """
-    return _operator(structure(loads(text, place), OperatorFile, place), place)
+    definition = _operator(structure(loads(text, place), OperatorFile, place), place)
+    for each in expressions_in(definition):
+        each.parsed_now()
+    return definition
 
 
 def _completed(kind: type[CompletedT], written: Struct, computed: Mapping[str, Any]) -> CompletedT:
@@ -86,17 +91,17 @@ def _completed(kind: type[CompletedT], written: Struct, computed: Mapping[str, A
 
 def _rule(written: GeneralRule | GraphRule | OperatorRule, slug: str, **computed: Any) -> Rule:
     texts = {key: getattr(written, key, None) for key in ("require", "onnx", "when")}
-    parts = {key: None if text is None else parsed(text, f"{slug}.{key}") for key, text in texts.items()}
+    parts = {key: None if text is None else expression(text, f"{slug}.{key}") for key, text in texts.items()}
     return _completed(Rule, written, {**parts, "slug": slug, **computed})
 
 
 def _expressions(written: str | Mapping[str, str] | None, place: str) -> dict[int, Expression]:
     """Expressions of the rule language by version."""
-    return {} if written is None else {key: parsed(text, place) for key, text in by_version(written).items()}
+    return {} if written is None else {key: expression(text, place) for key, text in by_version(written).items()}
 
 
 def _inputs(name: str, written: InputFormat, place: str) -> Iterator[Input]:
-    when = parsed(written.absent_when, f"{place}.absent_when") if written.absent_when else None
+    when = expression(written.absent_when, f"{place}.absent_when") if written.absent_when else None
     for span in _spans(name, written):
         yield _completed(Input, written, {**span, "absent_when": when})
 
@@ -134,7 +139,8 @@ def _parameters(name: str, written: ParameterFormat, place: str) -> Iterator[Par
     """One parameter for each span of versions in which its kind is constant."""
     meanings = {} if written.absent is None else by_version(written.absent)
     absent = {
-        start: None if meaning == "none" else parsed(meaning, f"{place}.absent") for start, meaning in meanings.items()
+        start: None if meaning == "none" else expression(meaning, f"{place}.absent")
+        for start, meaning in meanings.items()
     }
     kinds = by_version(written.kind)
     starts = sorted({max(written.since, min(kinds)), *(start for start in kinds if start > written.since)})

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Literal, TypeVar
 
@@ -180,6 +180,19 @@ class Parameter(Struct, frozen=True):
         """Whether a node must write the parameter in this version of the operator."""
         ended = self.optional is not None and self.optional <= version
         return self.required is not None and self.required <= version and not ended
+
+
+def expressions_in(value: object) -> Iterator[Expression]:
+    """Every expression of the rule language in a rule, an operator, or a container of them."""
+    if isinstance(value, Expression):
+        yield value
+    elif isinstance(value, Struct):
+        yield from expressions_in([getattr(value, name) for name in value.__struct_fields__])
+    elif isinstance(value, Mapping):
+        yield from expressions_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from expressions_in(item)
 
 
 class RoundingPoint(Struct, frozen=True, forbid_unknown_fields=True):

@@ -66,15 +66,26 @@ def rewrite_descriptions() -> Mapping[str, RewriteDescription]:
 
 
 @of_profile
+def _served() -> frozenset[str]:
+    """The names of rules that some rewrite serves."""
+    return frozenset(name for rewrite in rewrite_descriptions().values() for name in rewrite.rules)
+
+
+def _serving(slug: str) -> tuple[RewriteDescription, ...]:
+    """The rewrites for a rule, in the order of the file."""
+    if slug.rpartition(".")[2] not in _served() and slug not in _served():  # most have none
+        return ()
+    return tuple(rewrite for rewrite in rewrite_descriptions().values() if rewrite.serves(slug))
+
+
+@of_profile
 def rewrites_for(slug: str, operator: str = "", kind: str = "node", option: str = "") -> tuple[RewriteDescription, ...]:
     """The rewrites that may correct a failure of a rule at a place of a kind, a node of an operator for example.
 
     Where a node fails because of its operator, only rewrites for that very operator count; and only those that run
     without an option, or that `option` enables.
     """
-    served = (
-        rewrite for rewrite in rewrite_descriptions().values() if rewrite.serves(slug) and rewrite.option == option
-    )
+    served = (rewrite for rewrite in _serving(slug) if rewrite.option == option)
     of_kind = (rewrite for rewrite in served if not rewrite.kinds or kind in rewrite.kinds)
     return tuple(
         rewrite for rewrite in of_kind if operator in rewrite.operators or not (rewrite.operators or slug == OUTSIDE)
@@ -82,10 +93,16 @@ def rewrites_for(slug: str, operator: str = "", kind: str = "node", option: str 
 
 
 @of_profile
+def names_of_rewrites_for(slug: str, operator: str, kind: str) -> tuple[str, ...]:
+    """The names of these rewrites."""
+    return tuple(rewrite.name for rewrite in rewrites_for(slug, operator, kind))
+
+
+@of_profile
 def rewrite_titles(slug: str) -> tuple[str, ...]:
     """The titles of the rewrites that serve a rule; of a rule of an operator, those tried on its nodes."""
     operator = slug.partition(".")[0] if "." in slug else ""
-    served = (rewrite for rewrite in rewrite_descriptions().values() if rewrite.serves(slug))
+    served = _serving(slug)
     return tuple(
         _titled(rewrite) for rewrite in served if not operator or not rewrite.operators or operator in rewrite.operators
     )

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sonnx.language.domain import Expression, given_key, input_key, written_key
-from sonnx.language.parser import operand, parse
+from sonnx.language.parser import operand, parsed_later
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import (
     Editions,
@@ -186,7 +186,7 @@ def _types(
         variable = variables[members[0]]
         onnx, profile = allowed[variable]
         conditions = [
-            parse(" and ".join(_each(base, name, f"?.type in {list(names)}") for name in members))
+            parsed_later(" and ".join(_each(base, name, f"?.type in {list(names)}") for name in members))
             for names in (profile, onnx)
         ]
         yield Rule(
@@ -217,7 +217,7 @@ def _fixed_type(
         subject="node",
         kind="validity",
         statement=f"{name} has the element type {element}.",
-        require=parse(_each(base, name, f"?.type == '{element}'")),
+        require=parsed_later(_each(base, name, f"?.type == '{element}'")),
         because=f"{base.operator} gives {name} this element type and no other.",
         remedy=f"Declare {name} with the element type {element}.",
         source=definition.source,
@@ -234,7 +234,7 @@ def _chosen_types(base: Signature, definition: OperatorDefinition) -> Iterator[R
                 subject="node",
                 kind="validity",
                 statement=f"{output.name} has the element type the operator gives it.",
-                require=parse(_each(base, output.name, f"?.type == {operand(element.text)}")),
+                require=parsed_later(_each(base, output.name, f"?.type == {operand(element.text)}")),
                 relies=output.relies,
                 because=f"The parameters of {base.operator} decide the element type of {output.name}.",
                 remedy=f"Declare {output.name} with that element type.",
@@ -263,10 +263,10 @@ def _value_input(base: Signature, definition: OperatorDefinition, parameter: Par
             subject="node",
             kind="restriction" if less else "validity",
             statement=f"The input {parameter.name} {statement}.",
-            require=parse(condition),
-            onnx=parse(less) if less else None,
+            require=parsed_later(condition),
+            onnx=parsed_later(less) if less else None,
             errata=parameter.errata,
-            when=parse(written_key(parameter.name)),
+            when=parsed_later(written_key(parameter.name)),
             because="The operator reads the input as a list of numbers."
             if rank
             else "The operator reads the input as one number.",
@@ -286,8 +286,8 @@ def _shapes(base: Signature) -> Iterator[Rule]:
             subject="node",
             kind="validity",
             statement=f"{output.name} has the shape the operator computes.",
-            require=parse(require),
-            when=parse(when),
+            require=parsed_later(require),
+            when=parsed_later(when),
             relies=output.relies,
             implied_by=output.implied_by,
             because=output.because,

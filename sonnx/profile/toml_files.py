@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,7 +19,7 @@ from msgspec import DecodeError, ValidationError, convert, json
 from sonnx.base.errors import UsageError
 from sonnx.base.files import regular_bytes, sha256
 from sonnx.base.printable import is_printable
-from sonnx.language.domain import Expression, RuleError
+from sonnx.language.domain import Expression, Parsed, RuleError
 from sonnx.language.parser import parse
 
 T = TypeVar("T")
@@ -97,10 +98,17 @@ def _with(data: Any, steps: Sequence[Any], value: object) -> Any:
     return copy
 
 
-def parsed(text: str, place: str) -> Expression:
-    """The expression in a source text of the rule language."""
+def expression(text: str, place: str) -> Expression:
+    """The expression in a source text of the rule language, parsed when more than its text is first needed.
+
+    A text that is not of the language raises `CatalogueError` there, with the place.
+    """
+    return Expression(text, partial(_parsed, text, place))
+
+
+def _parsed(text: str, place: str) -> Parsed:
     try:
-        return parse(text)
+        return parse(text).parsed
     except RuleError as error:
         raise CatalogueError(f"{place}: {error}") from error
 

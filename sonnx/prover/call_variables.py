@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import z3
 
@@ -111,6 +111,7 @@ class CallVariables:
     with_values: frozenset[str] = frozenset()
     may_be_constant: frozenset[str] = frozenset()
     conditions: dict[tuple[Expression, Expression | None], SmtCondition] = field(default_factory=dict)
+    shapes: dict[Expression, tuple[Truth, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.interpretation = SmtInterpretation(self.bounds.turns)
@@ -286,6 +287,12 @@ class CallVariables:
         if (demand, rule.when) not in self.conditions:
             self.conditions[demand, rule.when] = self.interpretation.condition(demand, self.names, rule.when)
         return self.conditions[demand, rule.when]
+
+    def shape(self, expression: Expression) -> tuple[Truth, Any]:
+        """The condition under which the shape of an output is defined, and the shape."""
+        if expression not in self.shapes:
+            self.shapes[expression] = self.interpretation.interpret(expression, self.names)
+        return self.shapes[expression]
 
 
 def _has_elements(shape: SymbolicList, length: int | SymbolicNumber, most: int) -> z3.BoolRef:

@@ -103,7 +103,7 @@ class SignatureFamily:
             for demand in (self.demand(rule), self.onnx(rule)):
                 variables.condition(rule, demand)
         for shape in self.signature.shapes.values():
-            variables.interpretation.interpret(shape, variables.names)
+            variables.shape(shape)
         return *variables.ranges, *dict.fromkeys(map(bool_term, variables.interpretation.bounds))
 
     @cached_property

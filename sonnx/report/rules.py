@@ -9,9 +9,9 @@ from msgspec import Struct, field
 
 from sonnx.base.escaping import plural
 from sonnx.base.reported import HIDDEN, Result
-from sonnx.checker.rules import ActiveRules, signatures_in_force
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule, StatedEdition, Tag, show_tags
+from sonnx.profile.index import rules_in_force
 from sonnx.profile.text_types import OperatorName, Slug, Text
 from sonnx.report.phrases import tags_until
 from sonnx.report.rendered import Rendered
@@ -93,12 +93,5 @@ def _listed_rule(rule: Rule, edition: Edition) -> ListedRule:
 
 def rules_of(edition: Edition) -> Iterator[Rule]:
     """Every rule in force: general, graph, then by operator, newest version first."""
-    active = ActiveRules(edition)
-    yield from (rule for rule, _ in active.general)
-    yield from active.graph
-    seen: set[str] = set()
-    for each in signatures_in_force(edition):
-        for rule in each.rules:
-            if rule.slug not in seen:
-                seen.add(rule.slug)
-                yield rule
+    for name in ("", *sorted({*edition.operators, *edition.planned})):
+        yield from (each.rule for each in rules_in_force(edition, name=name))

@@ -65,25 +65,38 @@ def _results(document: Document) -> Iterator[dict[str, Any]]:
     """The results of all files; equal fingerprints in one file are numbered."""
     index = {name: number for number, name in enumerate(document.criteria)}
     seen: Counter[tuple[str, str]] = Counter()
+    alike: dict[tuple[object, ...], tuple[str, dict[str, Any]]] = {}
     for section in document.sections:
         uri = _uri(section.file)
-        places: dict[Where, tuple[str, dict[str, Any]]] = {}
+        places: dict[Where, tuple[str, list[dict[str, Any]], str]] = {}
         for case in (*section.cases, *section.gone):
             if case.standing in STANDINGS and case.criterion in index:  # a rule that was removed has no alerts
                 where = case.where or Where(case.name, "model")
-                if where not in places:
-                    places[where] = (case.at, _location(uri, where))
-                words, location = places[where]
-                print_of = _fingerprint(case, where, location["logicalLocations"][0]["name"])
-                seen[section.file, print_of] += 1
-                numbered = f"{print_of}:{seen[section.file, print_of]}"
-                message = _message(f"{words}: {case.message_with_details}")
-                yield _result(case, message, location, index[case.criterion], numbered)
+                place = places.get(where)
+                if place is None:
+                    location = _location(uri, where)
+                    place = _escaped(case.at), [location], location["logicalLocations"][0]["name"]
+                    places[where] = place
+                shared = (
+                    case.criterion, case.standing, case.verdict, case.message, case.details, case.justification,
+                    case.state, id(case.properties),
+                )  # fmt: skip
+                result = alike.get(shared)
+                if result is None:
+                    result = _escaped(case.message_with_details), _result(case, index[case.criterion])
+                    alike[shared] = result
+                print_of = _fingerprint(case, where, place[2])
+                number = seen[section.file, print_of] = seen[section.file, print_of] + 1
+                yield {
+                    **result[1],
+                    "message": {"text": f"{place[0]}: {result[0]}"},
+                    "locations": place[1],
+                    "partialFingerprints": {"primaryLocationLineHash": f"{print_of}:{number}"},
+                }
 
 
-def _result(
-    case: CaseResult, message: dict[str, str], location: dict[str, Any], index: int, numbered: str
-) -> dict[str, Any]:
+def _result(case: CaseResult, index: int) -> dict[str, Any]:
+    """The result of cases that differ in their places only, which its empty values are for."""
     kind, level = STANDINGS[case.standing]
     suppression = {"kind": "external", "status": "accepted", "justification": case.justification}
     properties = case.properties or {
@@ -96,10 +109,10 @@ def _result(
         "ruleIndex": index,
         "kind": kind,
         "level": level,
-        "message": message,
-        "locations": [location],
+        "message": {},
+        "locations": [],
         **({"baselineState": BASELINE_STATES[case.state]} if case.state else {}),
-        "partialFingerprints": {"primaryLocationLineHash": numbered},
+        "partialFingerprints": {},
         **({"suppressions": [suppression]} if case.justification else {}),
         "properties": properties,
     }
@@ -135,8 +148,12 @@ def _descriptor(name: str, declared: Criterion) -> dict[str, Any]:
 
 
 def _message(text: str) -> dict[str, str]:
-    """A message as the standard requires: braces doubled, and brackets that are not links escaped (3.11.5, 3.11.6)."""
-    return {"text": text.replace("{", "{{").replace("}", "}}").replace("](", "\\](")}
+    return {"text": _escaped(text)}
+
+
+def _escaped(text: str) -> str:
+    """A text as the standard requires: braces doubled, and brackets that are not links escaped (3.11.5, 3.11.6)."""
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "\\](")
 
 
 def _uri(name: str) -> str:

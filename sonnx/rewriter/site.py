@@ -37,7 +37,8 @@ class Site(Struct, frozen=True, dict=True):
     `declared` the declared ones.  `constants` are the values known before the model runs, `visible` the values defined
     before the node, `used` the values that something reads, `pieces` the values that
     consist of others.  `failing` are the slugs that fail here and are selected,
-    `invalid` those by which the node is not valid ONNX: it has no meaning except to a rewrite that serves one of them.
+    `invalid` those by which the node is not valid ONNX, or on which the shape of an output relies: the node has no
+    meaning except to a rewrite that serves one of them.
     """
 
     context: RewriteContext
@@ -116,6 +117,12 @@ class Site(Struct, frozen=True, dict=True):
     def attributes(self) -> Mapping[str, Attribute]:
         """The written attributes by name."""
         return {attribute.name: attribute for attribute in self.node.attributes}
+
+    def flag(self, name: str, absent: int) -> int | None:
+        """The attribute that is 0 or 1, None where it has another value, to which ONNX gives no meaning."""
+        written = self.attributes.get(name)
+        value = absent if written is None else written.value
+        return value if type(value) is int and value in (0, 1) else None
 
     @property
     def only_first_input_varies(self) -> bool:
@@ -217,9 +224,17 @@ def site_of(
         used,
         pieces,
         failing=frozenset(filter(context.selects, (result.rule.slug for result in failed))),
-        invalid=frozenset(result.rule.slug for result in failed if result.breaks_onnx),
+        invalid=frozenset(
+            result.rule.slug for result in failed if result.breaks_onnx or is_relied_on(result.rule.slug, call)
+        ),
         producer_of=producer_of,
     )
+
+
+def is_relied_on(slug: str, call: Call) -> bool:
+    """Whether the shape of an output relies on a rule of the operator."""
+    outputs = () if call.signature is None else call.signature.outputs
+    return any(slug.rpartition(".")[2] in output.relies for output in outputs)
 
 
 def _executed(

@@ -8,9 +8,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum
 from typing import IO
+
+from msgspec import Struct
 
 from sonnx.base.budget import MEGABYTE
 from sonnx.base.escaping import plural
@@ -53,8 +54,7 @@ def ending(code: int | None) -> str:
         return f"signal {-code}"
 
 
-@dataclass(eq=False)
-class Process:
+class Process(Struct, eq=False):
     """A process that leads a group: all of it ends with this process (`lease.py`) and with `end`."""
 
     popen: subprocess.Popen[bytes]

@@ -35,8 +35,17 @@ class QuestionFiles(Struct, frozen=True):
                 self._written(f"{question.theorem.id}.{number}", question) for number, question in enumerate(asked, 1)
             ])  # fmt: skip
 
+    def offer(self, asked: Sequence[Question]) -> None:
+        """As `keep`; what cannot be written is left to `complete`, which ends the command where it cannot either."""
+        with suppress(OSError):
+            self.keep(asked)
+
     def complete(self, theorems: Sequence[Theorem], progress: Callable[[str], None]) -> None:
-        """Write the questions of theorems that nobody has asked, saying so to `progress`, and the index of all."""
+        """Write the questions of theorems that nobody has written, saying so to `progress`, and the index of all.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
         for done, theorem in enumerate(theorems):
             if theorem.id not in self.lines:
                 progress(f"questions of {done} of {len(theorems)} theorems: {theorem.id}")

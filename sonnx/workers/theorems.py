@@ -149,7 +149,7 @@ def answer(request: Mapping[str, Any]) -> Answer:
         return {"word": "asked"} | {name: {"smt2_sha256": _hash(_registered()[name])} for name in request["theorems"]}
     cache, entries = _answers(request["cache"]), _record() if request["recorded"] else {}
     files = QuestionFiles(Path(request["questions"])) if "questions" in request else None
-    keep = _drop if files is None else files.keep
+    keep = _drop if files is None else files.offer
     results = {
         name: driver.prove_theorem(_registered()[name], request["solver"], cache, entries.get(name), keep)
         for name in request["theorems"]

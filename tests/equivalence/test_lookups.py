@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import onnx.parser
 import pytest
@@ -63,6 +65,15 @@ def test_sums_of_floats_that_are_exact() -> None:
     assert found.tolist() == [5, 3, 0]
     for array in ([0.5, 1], [2**24, 1], [np.inf, 1], [-0.0, 1]):
         assert constant_result(node("CumSum"), [np.array(array, np.float32), axis]) is None
+
+
+def test_a_flag_that_is_neither_0_nor_1_has_no_result() -> None:
+    whole = np.array([[1, 2], [3, 4]])
+    flags = [*product(("CumSum",), ("reverse", "exclusive"))]
+    flags += product(("ReduceProd", "ReduceMin"), ("keepdims", "noop_with_empty_axes"))
+    for operator, flag in flags:
+        inputs = [whole, np.array(0)][: 1 + (operator == "CumSum")]
+        assert constant_result(node(operator, **{flag: 2}), inputs) is None
 
 
 def test_cosines_are_rounded_once() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from sonnx.language import coq
 from sonnx.language.evaluator import Evaluator, Unknown
-from sonnx.language.parser import built_ins, parse
+from sonnx.language.parser import built_ins, parse, parsed_later
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.type_checker import built_in_types
 from tests.support import coq_terms
@@ -47,7 +47,7 @@ def example(seed: int) -> tuple[str, str, dict[str, Any]]:
     text = Writer(chance).expression(kind, 1 + chance.randrange(4))
     text = re.sub(r"stated\[(.*?)\]\]", r"stated(\1)", text)
     facts, _ = World(chance).facts()
-    return text, coq.term(parse.__wrapped__(text), {}), dict(facts)
+    return text, coq.term(parsed_later.__wrapped__(text), {}), dict(facts)
 
 
 def disagreement(seeds: range) -> tuple[str, Any, Any] | None:
@@ -55,7 +55,7 @@ def disagreement(seeds: range) -> tuple[str, Any, Any] | None:
     for seed in seeds:
         text, term, facts = example(seed)
         try:
-            checked = parse.__wrapped__(text).evaluate(Evaluator(20_000), facts)
+            checked = parsed_later.__wrapped__(text).evaluate(Evaluator(20_000), facts)
         except OutOfFuel:
             continue
         try:

@@ -55,6 +55,17 @@ def test_blocks_of_any_size(name, few, seed, elements, monkeypatch):
     assert same(out, matrix_product(numpy.hstack([A, numpy.ones((5, 1), A.dtype)]), numpy.vstack([B, row])))
 
 
+@each_format
+def test_a_stack_of_which_some_products_are_nan_everywhere(name):
+    A, B = hard(name, (4, 3, 5), 1), hard(name, (4, 5, 6), 2)
+    A, B = (numpy.where(numpy.isnan(each), each.dtype.type(1), each) for each in (A, B))
+    A[1, :, 2] = B[2, 3] = numpy.nan
+    A[3, 0, 0] = B[3, 0, 1] = numpy.nan
+    found = agreed(MATMUL, application("MatMul"), [A, B])
+    assert same(found, numpy.stack([matrix_product(*pair) for pair in zip(A, B, strict=True)]))
+    assert numpy.isnan(found[1:3].astype("f8")).all() and not numpy.isnan(found[3].astype("f8")).all()
+
+
 @each_type
 def test_stacks_and_vectors(name):
     for left, right in (

@@ -25,7 +25,6 @@ from sonnx.checker.report import Report
 from sonnx.cli import main
 from sonnx.evidence import verification
 from sonnx.evidence.verification import model_bytes
-from sonnx.language.domain import RuleError
 from sonnx.profile import catalogue
 from sonnx.profile.cases import all_cases
 from sonnx.profile.toml_files import CatalogueError
@@ -214,11 +213,28 @@ def test_broken_data_are_refused_twice(copy: Path, file: str, old: str, new: str
 
 
 @pytest.mark.parametrize("text", ["", " ", "axis ** 2 > 0", "axis > ", "lambda: 1"])
-def test_a_text_that_is_not_a_rule_is_refused_by_the_loader(copy: Path, text: str) -> None:
-    """A schema cannot read the rule language; the loader does."""
-    broken(copy, ARGMAX, 'require   = "-X.rank <= axis < X.rank"', f'require   = "{text}"')
-    with pytest.raises((CatalogueError, RuleError)):
-        read_all()
+def test_a_text_that_is_not_a_rule_is_found_by_validation(copy: Path, text: str) -> None:
+    """A schema cannot read the rule language."""
+    broken(copy, ARGMAX, '"-X.rank <= axis < X.rank"', f'"{text}"')
+    assert [problem for problem in problems() if problem.startswith("ArgMax.axis-range.require: ")]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (ARGMAX, "-X.rank <= axis < X.rank"),
+        (ARGMAX, 'kind = "int", absent = "0'),
+        (ARGMAX, "[1 if i == normal(axis, X.rank) else"),
+        ("operators/constantofshape.toml", 'element = "value.type'),
+        ("operators/gemm.toml", 'absent_when = "beta == 1.0'),
+        ("operators/where.toml", "[X.values[i % len(X.values)]"),
+    ],
+)
+def test_each_text_of_a_new_operator_is_parsed(file: str, text: str) -> None:
+    operator = (RESTRICTIONS / file).read_text("utf-8")
+    assert catalogue.operator_in(operator, "draft.toml")
+    with pytest.raises(CatalogueError, match="is not an expression"):
+        catalogue.operator_in(operator.replace(text, f"{text} +* ", 1), "draft.toml")
 
 
 LEFT_TO_VALIDATION = [

@@ -18,7 +18,8 @@ from sonnx.prover.solvers import hypotheses_text, script
 from sonnx.prover.theorem import Theorem
 from sonnx.workers.certificates import write_certificates
 from sonnx.workers.tasks import WorkPlace
-from sonnx.workers.theorem_questions import question_files
+from sonnx.workers.theorem_questions import QuestionFiles, question_files
+from sonnx.workers.theorems import answer as answer_of_child
 from tests.support.cases import each_case, examples, spread
 from tests.support.ethos import needs_ethos, verdict, verdicts
 
@@ -167,6 +168,17 @@ def test_what_no_process_has_written_is_completed(tmp_path: Path) -> None:
         {path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()} for folder in ("alone", "asked")
     ]
     assert alone == asked
+
+
+def test_what_a_child_could_not_write_is_left_to_the_parent(tmp_path: Path) -> None:
+    """So that a disk that is full ends the command with its own sentence and code."""
+    [theorem] = [theorem for theorem in registry.theorems() if theorem.id == ORDER[0]]
+    request = {"theorems": [theorem.id], "solver": "z3", "cache": None, "recorded": True}
+    answer = answer_of_child({**request, "questions": str(tmp_path / "absent")})
+    assert "listed" not in answer[theorem.id] and "why" not in answer[theorem.id]
+    assert "listed" in answer_of_child({**request, "questions": str(tmp_path)})[theorem.id]
+    with pytest.raises(FileNotFoundError):
+        QuestionFiles(tmp_path / "absent").complete([theorem], lambda _: None)
 
 
 def test_an_interrupted_run_leaves_no_questions(tmp_path: Path) -> None:

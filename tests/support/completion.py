@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from sonnx.language.evaluator import Evaluator, TensorFacts, Unknown, UnknownCause
-from sonnx.language.parser import built_ins, parse
+from sonnx.language.parser import built_ins, parsed_later
 from sonnx.language.steps import OutOfFuel
 from sonnx.language.type_checker import ListType, built_in_types
 
@@ -283,7 +283,7 @@ def _answered(text: str, facts: Facts) -> str:
 
 
 def _evaluated(text: str, facts: Facts) -> Any:
-    return parse.__wrapped__(text).evaluate(Evaluator(20_000), facts)
+    return parsed_later.__wrapped__(text).evaluate(Evaluator(20_000), facts)
 
 
 def counterexamples(seeds: Sequence[int]) -> tuple[list[Example], int]:

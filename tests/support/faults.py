@@ -54,7 +54,7 @@ LINES: Mapping[str, str] = {
     "suite difference": "suite difference run.json other.json --format json --output out.json",
     "suite make": "suite make made --operator Shape --resume",
     "prove": "prove m.onnx --format json --output out.json",
-    "theorems": "theorems --select accuracy.Abs --emit-smt2 questions --jobs 1",
+    "theorems": "theorems --select accuracy.Abs,accuracy.Div-code --emit-smt2 questions --jobs 1",
     "audit": "audit m.onnx --output new",
     "audit of a pack": "audit --verify pack m.onnx",
 }

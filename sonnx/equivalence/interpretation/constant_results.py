@@ -29,6 +29,10 @@ _DEFINITIONS: dict[str, Definition] = {}
 _ABSENT: dict[str, Mapping[str, int | str]] = {}
 
 
+FLAGS = ("keepdims", "noop_with_empty_axes", "exclusive", "reverse")
+"""Attributes that are 0 or 1; ONNX gives another value no meaning."""
+
+
 def _exactly(operator: str, **absent: int | str) -> Callable[[Definition], Definition]:
     """Registers what computes an operator; `absent` is what attributes mean that are not written."""
 
@@ -56,6 +60,8 @@ def constant_result(node: Node, inputs: Arrays) -> Array | None:
         return None
     written = {attribute.name: attribute.value for attribute in node.attributes}
     attributes = {**_ABSENT[node.operator], **written}
+    if any(attributes.get(name, 0) not in (0, 1) for name in FLAGS):
+        return None
     try:
         found = define(attributes, inputs)
     except (IndexError, TypeError, ValueError, OverflowError):  # inputs that the text does not allow

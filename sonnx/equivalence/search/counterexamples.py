@@ -21,27 +21,20 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sonnx.base.errors import Stop, UsageError
+from sonnx.base.errors import UsageError
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_arrays
 from sonnx.equivalence.interpretation.nested_nodes import nodes_of
 from sonnx.equivalence.result import DifferingInput, Evidence
-from sonnx.equivalence.search.differing_runs import (
-    RUN_ERRORS,
-    ReferenceRuns,
-    Runs,
-    clear_difference,
-    exact_runs,
-)
+from sonnx.equivalence.search.differing_runs import ReferenceRuns, Runs, clear_difference, exact_runs
 from sonnx.equivalence.search.search_inputs import Inputs, SearchInput, search_inputs
 from sonnx.equivalence.search.shrinking import RevealingInput, non_zero, program, shrunk
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner
+from sonnx.executor.executor import RUN_ERRORS, ModelRunner
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.runtimes import Failure
 from sonnx.model.ir import Model, Node
 from sonnx.model.scopes import canonical_domain, stored_tensors
-from sonnx.numerics.application import NoValue
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import Value
 from sonnx.numerics.formats import NAMES, TEXT, Array
@@ -346,7 +339,7 @@ class Search(Struct, frozen=True):
                 relax=False,
             )
             return analyser.run(box_of_arrays(model, inputs)).values
-        except (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError):
+        except RUN_ERRORS:
             return {}
 
 
@@ -386,5 +379,5 @@ def _values(runner: ModelRunner, inputs: Mapping[str, Array]) -> Mapping[str, Ar
     """The exact outputs, None where these inputs have none."""
     try:
         return runner.run(inputs).values
-    except (Stop, NoValue, ValueError, TypeError, LookupError, ArithmeticError):
+    except RUN_ERRORS:
         return None

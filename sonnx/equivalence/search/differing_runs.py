@@ -20,15 +20,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from sonnx.base.budget import RuntimeLimits
-from sonnx.base.errors import Stop, UsageError
 from sonnx.equivalence.search.double_precision import array_in_double, in_double
 from sonnx.executor.distance import first_difference
-from sonnx.executor.executor import ModelRunner
+from sonnx.executor.executor import RUN_ERRORS, ModelRunner
 from sonnx.executor.isolation import IsolatedRuntime
 from sonnx.executor.runtimes import Failure
 from sonnx.model.ir import Model
 from sonnx.model.writer import Unwritable, write
-from sonnx.numerics.application import NoValue
 from sonnx.numerics.formats import TEXT, Array, is_small_float
 
 CLEAR = 0.01
@@ -45,7 +43,6 @@ REFERENCE_LIMITS = RuntimeLimits(seconds=20, megabytes=4096)
 """Of the process of the evaluator, for each request."""
 
 Outputs: TypeAlias = Mapping[str, Array]
-RUN_ERRORS = (Stop, NoValue, MemoryError, ValueError, TypeError, LookupError, ArithmeticError)
 
 
 class ClearDifference(NamedTuple):
@@ -134,7 +131,7 @@ class ReferenceRuns:
                     loaded.append(self._runtime.load(write(model), folder))
                 values = loaded[0](inputs)
                 again = loaded[0](inputs) if outputs else values
-            except (Failure, Unwritable, UsageError, *RUN_ERRORS):
+            except (Failure, Unwritable, *RUN_ERRORS):
                 return None
             if not all(_is_same(values.get(name), again.get(name)) for name in outputs):
                 return None

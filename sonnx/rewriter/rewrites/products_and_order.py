@@ -42,10 +42,9 @@ def multiplied_parts(site: Site) -> Replacement | None:
     if stack is None or stack[1] > MAX_FACTORS:
         return None
     number = stack[1]
-    keeps = site.attributes.get("keepdims")
-    if keeps is not None and keeps.value not in (0, 1):
+    kept = site.flag("keepdims", 1)
+    if kept is None:
         return None
-    kept = keeps is None or keeps.value == 1
     result = tuple([1 if axis in gone else extent for axis, extent in enumerate(shape) if kept or axis not in gone])
     sequence = NodeSequence(site.node.outputs[0], site.operator_set)
     whole = sequence.reshape(site.node.inputs[0], stack)
@@ -73,7 +72,10 @@ def _gone(site: Site) -> frozenset[int] | None:
         if array is None:
             return None
         axes = array.tolist()
-    if not axes and "noop_with_empty_axes" in written and written["noop_with_empty_axes"].value:
+    kept_without_axes = site.flag("noop_with_empty_axes", 0)
+    if kept_without_axes is None:
+        return None
+    if not axes and kept_without_axes:
         return frozenset()
     listed = axes or range(len(shape))
     fits = all(type(axis) is int and -len(shape) <= axis < len(shape) for axis in listed)
@@ -131,8 +133,8 @@ def _axis(site: Site) -> int | None:
     """The axis from the first one; None where an attribute has another value than it may have."""
     rank, values = len(site.shape(0) or ()), {name: each.value for name, each in site.attributes.items()}
     axis = values.get("axis", -1)
-    flags = values.get("largest", 1), values.get("sorted", 1)
-    if any(each.reference for each in site.attributes.values()) or any(flag not in (0, 1) for flag in flags):
+    flags = site.flag("largest", 1), site.flag("sorted", 1)
+    if any(each.reference for each in site.attributes.values()) or None in flags:
         return None
     return axis % rank if type(axis) is int and -rank <= axis < rank else None
 

@@ -99,7 +99,7 @@ def _has_no_peepholes(site: Site) -> bool:
 def _directions(site: Site, gates: int) -> tuple[bool, ...] | None:
     """Of each direction whether the sequence runs from its end; None where an attribute asks for other steps."""
     values: Mapping[str, Any] = {name: each.value for name, each in site.attributes.items()}
-    if any(each.reference for each in site.attributes.values()):
+    if any(each.reference for each in site.attributes.values()) or site.flag("linear_before_reset", 0) is None:
         return None
     directions = DIRECTIONS.get(str(values.get("direction", "forward")))
     meant = {1: [OperatorName.TANH], 3: [OperatorName.SIGMOID, OperatorName.TANH],
@@ -147,8 +147,7 @@ class _Cells:
     ) -> None:
         self.sequence, self.source, self.shape, self.element = sequence, site.node.inputs[0], shape, element
         self.hidden, self.gates, self.role = own.recurrent.shape[-1], gates, f"back{index}." if index else ""
-        written = site.attributes.get("linear_before_reset")
-        self.before_reset = written is not None and written.value == 1
+        self.before_reset = site.flag("linear_before_reset", 0) == 1
         hidden, (steps, batch, size) = self.hidden, shape
         width = gates * hidden
         spans = [slice(gate * hidden, (gate + 1) * hidden) for gate in range(gates)]
