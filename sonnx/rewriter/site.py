@@ -29,6 +29,9 @@ from sonnx.rewriter.pieces import Pieces, WholeValue, joined, part_of
 
 Shape = tuple[int, ...]
 
+SILENT = "silent-cases"
+"""The erratum of rules against cases that a file can state and that have no meaning in the text."""
+
 
 class Site(Struct, frozen=True, dict=True):
     """A node with everything a rewrite may ask about it.
@@ -37,7 +40,7 @@ class Site(Struct, frozen=True, dict=True):
     `declared` the declared ones.  `constants` are the values known before the model runs, `visible` the values defined
     before the node, `used` the values that something reads, `pieces` the values that
     consist of others.  `failing` are the slugs that fail here and are selected,
-    `invalid` those by which the node is not valid ONNX, or on which the shape of an output relies: the node has no
+    `invalid` those by which the node is not valid ONNX, or states a case of which the text says nothing: it has no
     meaning except to a rewrite that serves one of them.
     """
 
@@ -225,16 +228,10 @@ def site_of(
         pieces,
         failing=frozenset(filter(context.selects, (result.rule.slug for result in failed))),
         invalid=frozenset(
-            result.rule.slug for result in failed if result.breaks_onnx or is_relied_on(result.rule.slug, call)
+            result.rule.slug for result in failed if result.breaks_onnx or SILENT in result.rule.errata
         ),
         producer_of=producer_of,
     )
-
-
-def is_relied_on(slug: str, call: Call) -> bool:
-    """Whether the shape of an output relies on a rule of the operator."""
-    outputs = () if call.signature is None else call.signature.outputs
-    return any(slug.rpartition(".")[2] in output.relies for output in outputs)
 
 
 def _executed(

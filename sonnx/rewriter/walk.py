@@ -32,7 +32,7 @@ from sonnx.rewriter.context import RewriteContext
 from sonnx.rewriter.inlining import inlined_size
 from sonnx.rewriter.pieces import Pieces
 from sonnx.rewriter.rewrite import NodeRewriting, NoReplacement, Replacement, Rewrite
-from sonnx.rewriter.site import Site, is_relied_on, pieces_of, site_of
+from sonnx.rewriter.site import Site, pieces_of, site_of
 
 MAX_REWRITES_OF_NODE = 100
 """Each rewrite serves a rule that then no longer fails, so that more of each node that a node becomes are a defect."""
@@ -336,7 +336,8 @@ class _Rewriting(Struct, dict=True):
                 f"neither sonnx nor the onnx package computes the output shape of {operator}, which gives "
                 f"{quote(first_output(node))}; declare it in value_info"
             )
-        broken = sorted(slug for slug in site.failing if is_relied_on(slug, site.call))
+        relied_on = {name for output in site.signature.outputs for name in output.relies}
+        broken = sorted(slug for slug in site.failing if slug.rpartition(".")[2] in relied_on)
         if broken:
             return f"the output shape of {operator} requires {', '.join(broken)}"
         for name, given in zip(node.inputs, site.inputs, strict=True):
