@@ -227,9 +227,7 @@ def site_of(
         used,
         pieces,
         failing=frozenset(filter(context.selects, (result.rule.slug for result in failed))),
-        invalid=frozenset(
-            result.rule.slug for result in failed if result.breaks_onnx or SILENT in result.rule.errata
-        ),
+        invalid=frozenset(result.rule.slug for result in failed if result.breaks_onnx or SILENT in result.rule.errata),
         producer_of=producer_of,
     )
 
