@@ -108,10 +108,21 @@ class WindowPatches:
             self.group, self.height // self.rows, shape[-2 - len(places)], shape[-1 - len(places)] * inner
         )
         pieces = [array[:, :, rest, shift * inner : (shift + count) * inner] for shift, rest in self.starts]
-        squares = np.einsum("gkrn,gkrn->grn", array, array)
-        sums = [squares[:, rest, shift * inner : (shift + count) * inner] for shift, rest in self.starts]
-        norms = np.sqrt(sum(sums[1:], sums[0]))
-        return Right(pieces, Norms(norms), lambda s, j: self.columns(s, start * inner + j))
+        norms = Norms(self._norms(padded, start, count))
+        return Right(pieces, norms, lambda s, j: self.columns(s, start * inner + j))
+
+    def _norms(self, padded: Array, start: int, count: int) -> Array:
+        """The norms of the columns of these rows of places: (groups, places).
+
+        An element stands under the kernel at many places: its square is added to those of the other channels once.
+        Every addend is positive, so the order of additions matters no more than in a sum of the column.
+        """
+        slid, stride = self.slid, self.slid.strides[0]
+        read = (count - 1) * stride + (slid.kernel[0] - 1) * slid.dilations[0] + 1
+        part = padded[:, :, start * stride : start * stride + read]
+        squares = np.einsum("gc...,gc...->g...", part, part, dtype=DOUBLE)
+        sums = sums_under(squares, slid, (count, *slid.places[1:]))
+        return np.sqrt(sums.reshape(self.group, -1))
 
     def columns(self, s: Array, j: Array) -> Array:
         """The patches of these groups at these places, as rows; of the sample whose blocks were made last."""
@@ -137,13 +148,14 @@ def sum_of_axes(axes: Sequence[Array]) -> Array:
     return array
 
 
-def sums_under(padded: Array, slid: Windows) -> Array:
+def sums_under(padded: Array, slid: Windows, places: Sequence[int] | None = None) -> Array:
     """The sums under the kernel at each place: of (stack, spatial axes), (stack, places); one axis after another.
 
+    `places` are the first ones on each axis, all without it.
     No element goes through more additions than the axes of the kernel have elements together.
     """
     array = padded
-    axes = zip(slid.kernel, slid.strides, slid.dilations, slid.places, strict=True)
+    axes = zip(slid.kernel, slid.strides, slid.dilations, places or slid.places, strict=True)
     for axis, (size, stride, dilation, count) in enumerate(axes, start=1):
         before, whole = (slice(None),) * axis, (count - 1) * stride + 1
         views = [array[(*before, slice(j, j + whole, stride))] for j in range(0, size * dilation, dilation)]

@@ -112,6 +112,8 @@ class CallVariables:
     may_be_constant: frozenset[str] = frozenset()
     conditions: dict[tuple[Expression, Expression | None], SmtCondition] = field(default_factory=dict)
     shapes: dict[Expression, tuple[Truth, Any]] = field(default_factory=dict)
+    general: tuple[tuple[str, Truth], ...] = ()
+    """The general rules about the call, of the edition that it is made for; () before they are asked for."""
 
     def __post_init__(self) -> None:
         self.interpretation = SmtInterpretation(self.bounds.turns)

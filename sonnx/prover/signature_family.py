@@ -109,9 +109,11 @@ class SignatureFamily:
     @cached_property
     def general(self) -> tuple[tuple[str, Truth], ...]:
         """The general rules about the call."""
-        rules, names = rules_of_edition(self.edition), self.variables.names
-        about_outputs = output_rules(self.described, self.signature, rules, names)
-        return *general_rules_of_call(self.variables, rules), *about_outputs
+        variables, rules = self.variables, rules_of_edition(self.edition)
+        if not variables.general:
+            about_outputs = output_rules(self.described, self.signature, rules, variables.names)
+            variables.general = *general_rules_of_call(variables, rules), *about_outputs
+        return variables.general
 
     def _accepted_outputs(self) -> Hashable:
         return accepted_outputs(self.described, self.signature, rules_of_edition(self.edition))
