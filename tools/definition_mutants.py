@@ -216,7 +216,7 @@ def of_text(text: str) -> Iterator[Mutant]:
     """The changes of an expression of the rule language, in calls of fixed ranks and in derived theorems."""
     expression = parse(text)
     for new in mutants(text, of_definition):
-        yield Mutant(TEXT, text, new, expression, "run", parse(new).run)
+        yield Mutant(TEXT, text, new, expression.parsed, "run", parse(new).parsed.run)
 
 
 def of_execution() -> Iterator[Mutant]:

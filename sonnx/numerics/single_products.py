@@ -219,7 +219,7 @@ def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Ope
         return _rounded(left, right, array, additions, out, added)
     nowhere = _without_number(left, right)
     patterns(out)[nowhere] = nan_of(out.dtype)
-    rest = np.flatnonzero(~nowhere)
+    rest = np.flatnonzero(~nowhere).tolist()
     exact = sum(_with_specials(left.values[s], right, s, added, out[s], left.block) for s in rest)
     none = np.empty(0, np.intp)
     return OpenElements(none, none, none, np.empty(0), np.empty(0), exact=exact)
@@ -227,8 +227,9 @@ def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Ope
 
 def _without_number(left: Left, right: Right) -> Array:
     """Of each product whether every element is NaN, because every row of A or every column of B has one."""
-    columns = np.logical_or.reduce([np.isnan(piece).any(axis=1) for piece in right.pieces])
-    nowhere: Array = np.isnan(left.values).any(axis=2).all(axis=1) | columns.all(axis=1)
+    rows = np.asarray(np.isnan(left.values).any(axis=2))
+    columns = np.asarray(np.stack([np.isnan(piece).any(axis=1) for piece in right.pieces]).any(axis=0))
+    nowhere: Array = np.logical_or(rows.all(axis=1), columns.all(axis=1))
     return nowhere
 
 
