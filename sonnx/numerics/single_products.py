@@ -227,9 +227,9 @@ def open_block(left: Left, right: Right, out: Array, added: Array | None) -> Ope
 
 def _without_number(left: Left, right: Right) -> Array:
     """Of each product whether every element is NaN, because every row of A or every column of B has one."""
-    columns: Array = np.logical_or.reduce([np.isnan(piece).any(axis=1) for piece in right.pieces])
-    rows = np.logical_or.reduce(np.isnan(left.values), axis=2)
-    nowhere: Array = np.logical_and.reduce(rows, axis=1) | columns.all(axis=1)
+    rows = np.asarray(np.isnan(left.values).any(axis=2))
+    columns = np.asarray(np.stack([np.isnan(piece).any(axis=1) for piece in right.pieces]).any(axis=0))
+    nowhere: Array = np.logical_or(rows.all(axis=1), columns.all(axis=1))
     return nowhere
 
 
