@@ -30,7 +30,8 @@ from sonnx.numerics.formats import Array
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.suite.accepted_runs import with_known
 from sonnx.suite.archive import EXACT, StoredCase, Suite, read_cases, read_suite, require_whole
-from sonnx.suite.cases import SEED, specs_of
+from sonnx.suite.cases import specs_of
+from sonnx.suite.constants import SEED
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
 from sonnx.suite.kept_results import KeptResults
