@@ -45,12 +45,12 @@ from sonnx.suite.archive import (
 from sonnx.suite.constants import (
     SEED,
     conforms,
-    constant,
     constant_inputs,
+    initializer_of,
     model_of_call,
     read_by_rules,
     with_attribute_elements,
-    with_values,
+    with_inputs_and_constants,
 )
 from sonnx.suite.expected import Expected, Tolerances
 from sonnx.suite.options import MakeOptions
@@ -144,12 +144,12 @@ def _forms(structure: Structure, edition: str) -> Iterator[Model]:
     for promoted in ((movable, movable[:1]) if len(movable) > 1 else (movable,)) if movable else ():
         as_inputs = tuple(ValueInfo(tensor.name, Type("tensor", tensor.element, tensor.dims)) for tensor in promoted)
         constants = tuple(initializer for initializer in model.graph.initializers if initializer not in promoted)
-        yield with_values(model, (*model.graph.inputs, *as_inputs), constants)
+        yield with_inputs_and_constants(model, (*model.graph.inputs, *as_inputs), constants)
     if len(model.graph.inputs) > 1:
         specs = specs_of(model)
         drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
-        constants = tuple(constant(operand.name, drawn[operand.name]) for operand in model.graph.inputs[1:])
-        yield with_values(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
+        constants = tuple(initializer_of(operand.name, drawn[operand.name]) for operand in model.graph.inputs[1:])
+        yield with_inputs_and_constants(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
 
 
 def _with_sizes(coverage: Structures) -> Iterator[Structure]:

@@ -60,7 +60,7 @@ def with_attribute_elements(model: Model) -> Model:
         if not isinstance(value, Tensor):
             return value
         drawn = ClassCase("ordinary", "", {}).drawn({value.name: (value.dims, ELEMENTS[value.element or ""])}, SEED)
-        return constant(value.name, drawn[value.name])
+        return initializer_of(value.name, drawn[value.name])
 
     attributes = tuple(
         structs.replace(attribute, value=filled(attribute.value)) if isinstance(attribute.value, Tensor) else attribute
@@ -103,7 +103,7 @@ def _with_constants(model: Model, signature: Signature, edition: str) -> Model:
 def _replaced(model: Model, constants: Mapping[str, Tensor]) -> Model:
     """A model with other constants of some names."""
     initializers = tuple(constants.get(tensor.name, tensor) for tensor in model.graph.initializers)
-    return with_values(model, model.graph.inputs, initializers)
+    return with_inputs_and_constants(model, model.graph.inputs, initializers)
 
 
 def _filled(tensor: Tensor, fill: Callable[[Array], Array], *, keep: bool = False) -> Tensor:
@@ -113,15 +113,15 @@ def _filled(tensor: Tensor, fill: Callable[[Array], Array], *, keep: bool = Fals
     elements = np.asarray(fill(drawn), drawn.dtype).copy()
     if keep:
         elements.reshape(-1)[:1] = decode(tensor, None).reshape(-1)[:1]
-    return constant(tensor.name, elements)
+    return initializer_of(tensor.name, elements)
 
 
-def with_values(model: Model, inputs: tuple[ValueInfo, ...], constants: tuple[Tensor, ...]) -> Model:
+def with_inputs_and_constants(model: Model, inputs: tuple[ValueInfo, ...], constants: tuple[Tensor, ...]) -> Model:
     """A model with other graph inputs and constants."""
     return structs.replace(model, graph=structs.replace(model.graph, inputs=inputs, initializers=constants))
 
 
-def constant(name: str, array: Array) -> Tensor:
+def initializer_of(name: str, array: Array) -> Tensor:
     """An array as a constant."""
     element, shape = NAMES[array.dtype], tuple(array.shape)
     if array.dtype == TEXT:

@@ -381,8 +381,8 @@ def _bounds(family: SignatureFamily, largest: int) -> Iterator[z3.BoolRef]:
 
 def _filled(family: SignatureFamily) -> list[z3.BoolRef]:
     """The preferred conditions, the most important first: tensors with several elements, tensors with any element,
-    positive numbers in lists; numbers of attributes and elements of constants that are neither 0 nor 1, with which a
-    result would not depend on another input.
+    positive numbers in lists; negative numbers of attributes and elements of constants above 1: with 0 or 1 a
+    result might not depend on them or on another input.
     """
     several, some, telling = [], [], []
     listed = {value.name for value in family.signature.values}
@@ -400,7 +400,7 @@ def _filled(family: SignatureFamily) -> list[z3.BoolRef]:
                 z3.And(length >= 1, *[z3.Implies(length > place, number >= 1) for place, number in enumerate(numbers)])
             )
         if parameter.kind == "float":
-            telling += [number >= 2 for number in numbers_of(family, parameter.name, parameter.kind)]
+            telling += [number < 0 for number in numbers_of(family, parameter.name, parameter.kind)]
     for name in with_read_elements(family):
         telling += [element(name).term >= 2, element(name).term >= 1]
     return [*several, *some, *telling]
