@@ -32,7 +32,7 @@ from sonnx.model.ir import Model, Tensor
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import FINITE, NO_WRAP_AROUND, Value
-from sonnx.numerics.formats import ELEMENTS, NAMES, Array, Format, format_of, is_small_float, limits_of, widened
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, Format, format_of, is_small_float, limits_of, widened
 from sonnx.numerics.packing import packed
 from sonnx.operators import stated_operator
 from sonnx.suite.archive import DERIVED, EXACT, OVERFLOWS, UNBOUNDED, Decides
@@ -83,7 +83,7 @@ class Tolerances:
 
     def ends(self, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> list[Expected]:
         """What an implementation may give for each output."""
-        points = _Points(self, inputs)
+        points = _Points(self, inputs, _Known())
         return [
             Expected(EXACT, None) if name in self.exact else self._decided(name, points, widened(exact[name]))
             for name in self.names
@@ -151,12 +151,25 @@ class Tolerances:
         return never_rounded
 
 
+class _Known:
+    """The bounds and the exact outputs for arrays, by their elements.
+
+    Several outputs ask about equal arrays; where nothing is zero, huge or special, arrays in which such elements are
+    replaced are equal.
+    """
+
+    def __init__(self) -> None:
+        self.points: dict[object, _Point] = {}
+        self.outputs: dict[object, Mapping[str, Array] | None] = {}
+
+
 class _Points:
     """The inputs and constants of one data set, and others in which some elements are replaced."""
 
-    def __init__(self, tolerances: Tolerances, inputs: Mapping[str, Array]) -> None:
+    def __init__(self, tolerances: Tolerances, inputs: Mapping[str, Array], known: _Known) -> None:
         self.tolerances, self.inputs = tolerances, {name: inputs[name] for name in inputs if name in tolerances.inputs}
         self.arrays = {**tolerances.constants, **inputs}
+        self.known = known
 
     @cached_property
     def unreplaced(self) -> _Point:
@@ -174,7 +187,7 @@ class _Points:
         # these places get ordinary arguments too.
         marks = ~np.isfinite(exact)
         if marks.any():
-            one, other = (_Points(self.tolerances, self._without(marks, by)) for by in ORDINARY)
+            one, other = (_Points(self.tolerances, self._without(marks, by), self.known) for by in ORDINARY)
             low, high = _first(one._ends(name, exact, of_other_inputs=True), exact.shape)
             same_low, same_high = _first(other._ends(name, exact, of_other_inputs=True), exact.shape)
             same = (low == same_low) & (high == same_high) & self._not_nan(self._without(marks, np.nan), name)
@@ -228,8 +241,13 @@ class _Points:
         return value is None or value.transfer is None or _terms(value) > 1
 
     def _at(self, arrays: Mapping[str, Array]) -> _Point:
-        inputs = {key: arrays[key] for key in self.inputs}
-        constants = {key: arrays[key] for key in self.tolerances.constants}
+        key = _elements(arrays)
+        if key not in self.known.points:
+            self.known.points[key] = self._bounds_at(arrays)
+        return self.known.points[key]
+
+    def _bounds_at(self, arrays: Mapping[str, Array]) -> _Point:
+        inputs, constants = self._apart(arrays)
         # At a point every input but the first may as well be a constant, and some bounds are for constants only; that
         # of Range wants all of them.
         first = dict([*inputs.items()][:1])
@@ -242,6 +260,12 @@ class _Points:
                 return _Point(run.values, FINITE in failed or NO_WRAP_AROUND in failed)
         return _Point({}, overflows=False)
 
+    def _apart(self, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+        """The inputs and the constants among arrays."""
+        return (
+            {name: arrays[name] for name in self.inputs}, {name: arrays[name] for name in self.tolerances.constants}
+        )  # fmt: skip
+
     def _exact_without(self, marks: Callable[[Array], Array], name: str) -> Array | None:
         """The exact output where the marked elements are replaced."""
         return self._exact(_replaced(self.arrays, marks, ORDINARY[0]), name)
@@ -253,10 +277,22 @@ class _Points:
 
     def _exact(self, arrays: Mapping[str, Array], name: str) -> Array | None:
         """The exact output for these arrays; None where they have no value."""
-        constants = {key: arrays[key] for key in self.tolerances.constants}
-        with suppress(Stop):
-            return widened(self.tolerances.exact_values({key: arrays[key] for key in self.inputs}, constants)[name])
-        return None
+        key, outputs = _elements(arrays), self.known.outputs
+        if key not in outputs:
+            inputs, constants = self._apart(arrays)
+            outputs[key] = None
+            with suppress(Stop):
+                outputs[key] = self.tolerances.exact_values(inputs, constants)
+        exact = outputs[key]
+        return None if exact is None else widened(exact[name])
+
+
+def _elements(arrays: Mapping[str, Array]) -> object:
+    """A key that only equal arrays have, with the bits of their elements."""
+    return tuple(
+        (name, tuple(array.ravel().tolist()) if array.dtype == TEXT else array.tobytes())
+        for name, array in arrays.items()
+    )
 
 
 def _first(
