@@ -74,6 +74,8 @@ class _Base:
     call: CallInstance
     solver: z3.Solver
     extents: dict[str, z3.ArithRef]
+    of_inputs: Container[str]
+    """Those of the extents that the others follow from."""
     known: dict[tuple[str, int], Mapping[str, int] | None] = field(default_factory=dict)
 
     def grown(self, name: str, extent: int) -> Mapping[str, int] | None:
@@ -85,11 +87,12 @@ class _Base:
     def _grown(self, name: str, extent: int) -> Mapping[str, int] | None:
         kept = [self.extents[name] == extent]
         others = {other: variable for other, variable in self.extents.items() if other != name}
-        # Most often every other extent stays: one question for all of them.
-        every = [variable == self.values.get(other, 0) for other, variable in others.items()]
-        if self.solver.check(*kept, *every) == z3.sat:
-            return {**self.values, **{other: self.values.get(other, 0) for other in others}, name: extent}
-        if self.solver.check(*kept) != z3.sat:
+        # Most often every other extent of an input stays: one question for all of them.
+        stay = {other: others[other] == self.values.get(other, 0) for other in others if other in self.of_inputs}
+        if stay and self.solver.check(*kept, *stay.values()) == z3.sat:
+            kept += stay.values()
+            others = {other: variable for other, variable in others.items() if other not in stay}
+        elif self.solver.check(*kept) != z3.sat:
             return None
         extents = self._extents()
         for other, variable in others.items():
@@ -309,7 +312,7 @@ class _Bases:
             # Extents of outputs follow from those of inputs.
             extents = {name: z3.Int(name, context) for name, of_input in names.items() if of_input}
             outputs = {name: z3.Int(name, context) for name, of_input in names.items() if not of_input}
-            self.bases[place] = _Base(values, call, solver, {**extents, **outputs})
+            self.bases[place] = _Base(values, call, solver, {**extents, **outputs}, extents.keys())
         return self.bases[place]
 
     def _with_values(self, values: Mapping[str, int], opened: Container[str]) -> list[z3.BoolRef]:
