@@ -32,7 +32,7 @@ from sonnx.model.ir import Model, Tensor
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.hypotheses import Hypotheses
 from sonnx.numerics.enclosures.values import FINITE, NO_WRAP_AROUND, Value
-from sonnx.numerics.formats import ELEMENTS, NAMES, Array, Format, format_of, is_small_float, limits_of, widened
+from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, Format, format_of, is_small_float, limits_of, widened
 from sonnx.numerics.packing import packed
 from sonnx.operators import stated_operator
 from sonnx.suite.archive import DERIVED, EXACT, OVERFLOWS, UNBOUNDED, Decides
@@ -43,6 +43,9 @@ WIDTH = 1024.0
 """The box on which an operator is exact reaches from -1024 to 1024, as far as its types do."""
 ORDINARY = (1.0, 0.71875)
 """What replaces elements; both are numbers of every format."""
+
+MAX_RUNNERS = 8
+"""Runners for other constants that are kept."""
 
 
 class Ends(NamedTuple):
@@ -57,6 +60,22 @@ class Expected(NamedTuple):
 
     decides: Decides
     ends: Ends | None
+
+
+class _Answer(NamedTuple):
+    """Ends of elements of an output: those which the answer may be about, and, asked only about one of them that has no
+    answer yet, those about which it holds.
+    """
+
+    possible: Array
+    lower: Array
+    upper: Array
+    holds: Callable[[], Array | bool]
+
+
+def _sure(row: tuple[Array, Array, Array]) -> _Answer:
+    """An answer that holds wherever it is possible."""
+    return _Answer(*row, lambda: True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +99,12 @@ class Tolerances:
         }
         self.inputs = {operand.name for operand in model.graph.inputs}
         self.exact = self._exact()
+        self.runners: dict[object, ModelRunner] = {}
+        """By the elements of the constants."""
 
     def ends(self, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> list[Expected]:
         """What an implementation may give for each output."""
-        points = _Points(self, inputs)
+        points = _Points(self, inputs, _Known())
         return [
             Expected(EXACT, None) if name in self.exact else self._decided(name, points, widened(exact[name]))
             for name in self.names
@@ -113,14 +134,19 @@ class Tolerances:
         Raises:
             Stop: the inputs have no value.
         """
-        tensors = tuple(_with(initializer, constants) for initializer in self.model.graph.initializers)
-        model = structs.replace(self.model, graph=structs.replace(self.model.graph, initializers=tensors))
-        return ModelRunner(model, None, self.edition, unchecked=True).run(inputs).values
+        key = _elements(constants)
+        if key not in self.runners:
+            if len(self.runners) == MAX_RUNNERS:
+                self.runners.clear()
+            tensors = tuple(_with(initializer, constants) for initializer in self.model.graph.initializers)
+            model = structs.replace(self.model, graph=structs.replace(self.model.graph, initializers=tensors))
+            self.runners[key] = ModelRunner(model, None, self.edition, unchecked=True)
+        return self.runners[key].run(inputs).values
 
     def _decided(self, name: str, points: _Points, exact: Array) -> Expected:
         """The ends of an output, from the first points that decide about each element."""
         exact = exact.astype(np.float64)
-        lower, upper = _first(points.ends(name, exact), exact.shape, ~np.isnan(exact))
+        lower, upper = points.ends(name, exact)
         waiting = ~np.isnan(exact) & np.isnan(lower)
         missing = OVERFLOWS if waiting.any() and points.overflows() else UNBOUNDED
         return Expected(missing if waiting.any() else DERIVED, Ends(lower, upper))
@@ -151,12 +177,25 @@ class Tolerances:
         return never_rounded
 
 
+class _Known:
+    """The bounds and the exact outputs for arrays, by their elements.
+
+    Several outputs ask about equal arrays; where nothing is zero, huge or special, arrays in which such elements are
+    replaced are equal.
+    """
+
+    def __init__(self) -> None:
+        self.points: dict[object, _Point] = {}
+        self.outputs: dict[object, Mapping[str, Array] | None] = {}
+
+
 class _Points:
     """The inputs and constants of one data set, and others in which some elements are replaced."""
 
-    def __init__(self, tolerances: Tolerances, inputs: Mapping[str, Array]) -> None:
+    def __init__(self, tolerances: Tolerances, inputs: Mapping[str, Array], known: _Known) -> None:
         self.tolerances, self.inputs = tolerances, {name: inputs[name] for name in inputs if name in tolerances.inputs}
         self.arrays = {**tolerances.constants, **inputs}
+        self.known = known
 
     @cached_property
     def unreplaced(self) -> _Point:
@@ -167,18 +206,23 @@ class _Points:
         """Whether an intermediate result may overflow at these inputs, or where special values are replaced."""
         return self.unreplaced.overflows or self._at(_replaced(self.arrays, _special, ORDINARY[0])).overflows
 
-    def ends(self, name: str, exact: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Rows: which elements are decided, their lower and their upper ends; the first row about an element holds."""
-        yield from self._ends(name, exact)
+    def ends(self, name: str, exact: Array) -> tuple[Array, Array]:
+        """The lower and the upper ends of an output, NaN where nothing decides."""
+        lower, upper = _first(self._answers(name, exact), ~np.isnan(exact))
         # Where a function has no number, at a negative argument for example, no bound is about the rest of the tensor:
         # these places get ordinary arguments too.
-        marks = ~np.isfinite(exact)
-        if marks.any():
-            one, other = (_Points(self.tolerances, self._without(marks, by)) for by in ORDINARY)
-            low, high = _first(one._ends(name, exact, of_other_inputs=True), exact.shape)
-            same_low, same_high = _first(other._ends(name, exact, of_other_inputs=True), exact.shape)
-            same = (low == same_low) & (high == same_high) & self._not_nan(self._without(marks, np.nan), name)
-            yield same & (low <= exact) & (exact <= high), low, high
+        marks, waiting = ~np.isfinite(exact), ~np.isnan(exact) & np.isnan(lower)
+        if marks.any() and waiting.any():
+            one, other = (_Points(self.tolerances, self._without(marks, by), self.known) for by in ORDINARY)
+            low, high = _first(one._answers(name, exact, of_other_inputs=True), waiting)
+            possible = waiting & (low <= exact) & (exact <= high)
+            if possible.any():
+                same_low, same_high = _first(other._answers(name, exact, of_other_inputs=True), possible)
+                possible &= (low == same_low) & (high == same_high)
+            if possible.any():
+                possible &= self._not_nan(self._without(marks, np.nan), name)
+            lower, upper = np.where(possible, low, lower), np.where(possible, high, upper)
+        return lower, upper
 
     def _without(self, marks: Array, by: float) -> dict[str, Array]:
         """The inputs and constants, with another number at marked places of those that have the shape of the output."""
@@ -189,38 +233,47 @@ class _Points:
             for name, values in self.arrays.items()
         }
 
-    def _ends(self, name: str, exact: Array, of_other_inputs: bool = False) -> Iterator[tuple[Array, Array, Array]]:
-        """See `ends`; with `of_other_inputs`, `exact` is the output for inputs that differ from these."""
-        yield from _bounded(self.unreplaced.values.get(name), exact)
+    def _answers(self, name: str, exact: Array, of_other_inputs: bool = False) -> Iterator[_Answer]:
+        """Answers about elements of an output, of which the first one about each holds; with `of_other_inputs`, `exact`
+        is the output for inputs that differ from these.
+        """
+        yield from map(_sure, _bounded(self.unreplaced.values.get(name), exact))
         if self.unreplaced.overflows:
-            yield from _overflowing(self.unreplaced.values.get(name), exact)
+            yield from map(_sure, _overflowing(self.unreplaced.values.get(name), exact))
         for marks in REPLACED:
-            one, other = (self._at(_replaced(self.arrays, marks, by)) for by in ORDINARY)
+            replaced = _replaced(self.arrays, marks, ORDINARY[0])
+            one = self._at(replaced)
             by_large = any(map(_large_and(marks), self.arrays.values())) or (of_other_inputs and self._sums(name))
-            makes = marks not in LARGE and np.isinf(exact).any() and not by_large
-            without = self._exact_without(marks, name) if makes else None
-            if without is not None:
+            if marks not in LARGE and np.isinf(exact).any() and not by_large:
                 # An infinity that is not there without these elements is made by them, not by rounding.
                 alone = name not in one.values or _no_other_overflow(one.values[name])
-                yield np.isinf(exact) & np.isfinite(without) & alone, exact, exact
-            if name in one.values and name in other.values:
-                same = _equal(one.values[name], other.values[name])
-                if same.any():
-                    # In a large sum both ordinary numbers are lost in rounding; a NaN is not.
-                    same = same & self._not_nan(_replaced(self.arrays, marks, np.nan), name)
+                yield _Answer(np.isinf(exact) & alone, exact, exact, partial(self._is_finite, replaced, name))
+            if name in one.values:
                 overflowing = _overflowing(one.values[name], exact) if one.overflows else ()
                 for decided, low, high in (*_bounded(one.values[name], exact), *overflowing):
-                    yield decided & same & (low <= exact) & (exact <= high), low, high
+                    within = decided & (low <= exact) & (exact <= high)
+                    yield _Answer(within, low, high, partial(self._stays, name, marks))
         # What is left may depend on an infinity: the value is the limit.
         for ends in ((np.inf, -np.inf), (np.inf,), (-np.inf,)):
             limit = self._at({key: _limited(values, ends) for key, values in self.arrays.items()})
             for decided, low, high in _bounded(limit.values.get(name), exact):
-                # Nothing is known of an element that depends on a special value that is not at its limit.
-                elsewhere = _replaced(self.arrays, partial(_special_but, ends=ends), np.nan)
                 error = limit.values[name].error
                 with np.errstate(invalid="ignore"):
                     lower, upper = np.fmin(low, exact - error), np.fmax(high, exact + error)
-                yield decided & self._not_nan(elsewhere, name), lower, upper
+                yield _Answer(decided, lower, upper, partial(self._is_at_limit, name, ends))
+
+    def _stays(self, name: str, marks: Callable[[Array], Array]) -> Array | bool:
+        """Where the value and error of an output do not depend on what replaces the marked elements."""
+        one, other = (self._at(_replaced(self.arrays, marks, by)) for by in ORDINARY)
+        if name not in other.values:
+            return False
+        same = _equal(one.values[name], other.values[name])
+        # In a large sum both ordinary numbers are lost in rounding; a NaN is not.
+        return same & self._not_nan(_replaced(self.arrays, marks, np.nan), name) if same.any() else same
+
+    def _is_at_limit(self, name: str, ends: Sequence[float]) -> Array | bool:
+        """Where an output does not depend on a special value that is none of these infinities."""
+        return self._not_nan(_replaced(self.arrays, partial(_special_but, ends=ends), np.nan), name)
 
     def _sums(self, name: str) -> bool:
         """Whether an output is a sum, as far as it is known."""
@@ -228,8 +281,13 @@ class _Points:
         return value is None or value.transfer is None or _terms(value) > 1
 
     def _at(self, arrays: Mapping[str, Array]) -> _Point:
-        inputs = {key: arrays[key] for key in self.inputs}
-        constants = {key: arrays[key] for key in self.tolerances.constants}
+        key = _elements(arrays)
+        if key not in self.known.points:
+            self.known.points[key] = self._bounds_at(arrays)
+        return self.known.points[key]
+
+    def _bounds_at(self, arrays: Mapping[str, Array]) -> _Point:
+        inputs, constants = self._apart(arrays)
         # At a point every input but the first may as well be a constant, and some bounds are for constants only; that
         # of Range wants all of them.
         first = dict([*inputs.items()][:1])
@@ -242,9 +300,16 @@ class _Points:
                 return _Point(run.values, FINITE in failed or NO_WRAP_AROUND in failed)
         return _Point({}, overflows=False)
 
-    def _exact_without(self, marks: Callable[[Array], Array], name: str) -> Array | None:
-        """The exact output where the marked elements are replaced."""
-        return self._exact(_replaced(self.arrays, marks, ORDINARY[0]), name)
+    def _apart(self, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+        """The inputs and the constants among arrays."""
+        return (
+            {name: arrays[name] for name in self.inputs}, {name: arrays[name] for name in self.tolerances.constants}
+        )  # fmt: skip
+
+    def _is_finite(self, arrays: Mapping[str, Array], name: str) -> Array | bool:
+        """The elements of an output that are finite for these arrays; none where the arrays have no value."""
+        exact = self._exact(arrays, name)
+        return False if exact is None else np.isfinite(exact)
 
     def _not_nan(self, arrays: Mapping[str, Array], name: str) -> Array | bool:
         """The elements of an output that are not NaN for these arrays; all where the arrays have no value."""
@@ -253,21 +318,32 @@ class _Points:
 
     def _exact(self, arrays: Mapping[str, Array], name: str) -> Array | None:
         """The exact output for these arrays; None where they have no value."""
-        constants = {key: arrays[key] for key in self.tolerances.constants}
-        with suppress(Stop):
-            return widened(self.tolerances.exact_values({key: arrays[key] for key in self.inputs}, constants)[name])
-        return None
+        key, outputs = _elements(arrays), self.known.outputs
+        if key not in outputs:
+            inputs, constants = self._apart(arrays)
+            outputs[key] = None
+            with suppress(Stop):
+                outputs[key] = self.tolerances.exact_values(inputs, constants)
+        exact = outputs[key]
+        return None if exact is None else widened(exact[name])
 
 
-def _first(
-    answers: Iterator[tuple[Array, Array, Array]], shape: tuple[int, ...], undecided: Array | None = None
-) -> tuple[Array, Array]:
-    """The ends of the undecided elements (all where None) by the first answer about each; NaN where there is none."""
-    lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
-    waiting = np.ones(shape, np.bool_) if undecided is None else undecided
-    for decided, low, high in answers:
-        now = waiting & decided
-        lower, upper = np.where(now, low, lower), np.where(now, high, upper)
+def _elements(arrays: Mapping[str, Array]) -> object:
+    """A key that only equal arrays have, with the bits of their elements."""
+    return tuple(
+        (name, tuple(array.ravel().tolist()) if array.dtype == TEXT else array.tobytes())
+        for name, array in arrays.items()
+    )
+
+
+def _first(answers: Iterator[_Answer], waiting: Array) -> tuple[Array, Array]:
+    """The ends of some elements by the first answer about each; NaN where there is none, and for the other elements."""
+    lower, upper = np.full(waiting.shape, np.nan), np.full(waiting.shape, np.nan)
+    for answer in answers if waiting.any() else ():
+        now = waiting & answer.possible
+        if now.any():
+            now = now & answer.holds()
+        lower, upper = np.where(now, answer.lower, lower), np.where(now, answer.upper, upper)
         waiting = waiting & ~now
         if not waiting.any():
             break

@@ -20,7 +20,6 @@ from sonnx.language.evaluator import TensorFacts
 from sonnx.proofs.derived import conforming
 from sonnx.prover.call_variables import inputs_with_values
 from sonnx.prover.signature_family import SignatureFamily
-from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
 from sonnx.suite.classes import extents_of
 
@@ -75,6 +74,8 @@ class _Base:
     call: CallInstance
     solver: z3.Solver
     extents: dict[str, z3.ArithRef]
+    of_inputs: Container[str]
+    """Those of the extents that the others follow from."""
     known: dict[tuple[str, int], Mapping[str, int] | None] = field(default_factory=dict)
 
     def grown(self, name: str, extent: int) -> Mapping[str, int] | None:
@@ -85,20 +86,29 @@ class _Base:
 
     def _grown(self, name: str, extent: int) -> Mapping[str, int] | None:
         kept = [self.extents[name] == extent]
-        if self.solver.check(*kept) != z3.sat:
+        others = {other: variable for other, variable in self.extents.items() if other != name}
+        # Most often every other extent of an input stays: one question for all of them.
+        stay = {other: others[other] == self.values.get(other, 0) for other in others if other in self.of_inputs}
+        if stay and self.solver.check(*kept, *stay.values()) == z3.sat:
+            kept += stay.values()
+            others = {other: variable for other, variable in others.items() if other not in stay}
+        elif self.solver.check(*kept) != z3.sat:
             return None
-        for other, variable in self.extents.items():
+        extents = self._extents()
+        for other, variable in others.items():
             for value in (self.values.get(other, 0), extent):
-                if other != name and self.solver.check(*kept, variable == value) == z3.sat:
+                # A model that has the value already is the answer to the question whether it can have it.
+                if extents[other] != value and self.solver.check(*kept, variable == value) == z3.sat:
+                    extents = self._extents()
+                if extents[other] == value:
                     kept.append(variable == value)
                     break
-        if self.solver.check(*kept) != z3.sat:
-            return None
-        model = self.solver.model()
-        extents = {
-            other: model.eval(variable, model_completion=True).as_long() for other, variable in self.extents.items()
-        }
         return {**self.values, **extents}
+
+    def _extents(self) -> dict[str, int]:
+        """The extents in the model of the last answer."""
+        model = self.solver.model()
+        return {name: model.eval(variable, model_completion=True).as_long() for name, variable in self.extents.items()}
 
 
 def sized_calls(family: SignatureFamily, models: Sequence[tuple[Mapping[str, int], CallInstance]]) -> list[SizedCall]:
@@ -153,6 +163,9 @@ class _Bases:
         self.variables = {variable.decl().name(): variable for variable in _variables(self.conditions)}
         self.models = [(values, call) for values, call in models if _elements(call.outputs) and _elements(call.inputs)]
         self.bases: dict[int, _Base] = {}
+        self.context = z3.Context()
+        """Of the questions about all bases: their answers do not depend on which model the solver finds."""
+        self.grown: dict[tuple[int, str, int, int], SizedCall | None] = {}
         fixed = inputs_with_values(family.signature) | {value.name for value in family.signature.values}
         outputs = {output.name for output in family.signature.outputs}
         self.tensors = [
@@ -245,6 +258,12 @@ class _Bases:
 
     def _grown(self, place: int, tensor: str, from_end: int, extent: int) -> SizedCall | None:
         """A call with a larger extent, on an axis counted from the end, that the checker passes."""
+        key = place, tensor, from_end, extent
+        if key not in self.grown:
+            self.grown[key] = self._judged(place, tensor, from_end, extent)
+        return self.grown[key]
+
+    def _judged(self, place: int, tensor: str, from_end: int, extent: int) -> SizedCall | None:
         axis = self.models[place][0][f"{tensor}.rank"] - from_end
         values = self._base(place).grown(f"{tensor}.{axis}", extent)
         if values is None:
@@ -286,14 +305,14 @@ class _Bases:
                 if self.family.variables.tensors[tensor].formal not in {v.name for v in self.family.signature.values}
                 for axis in range(values.get(f"{tensor}.rank", 0))
             }
-            context = z3.Context()
+            context = self.context
             solver = z3.SimpleSolver(ctx=context)
             solver.set("rlimit", EFFORT)
-            solver.from_string(script(self._with_values(values, names)))
+            solver.add(*(condition.translate(context) for condition in self._with_values(values, names)))
             # Extents of outputs follow from those of inputs.
             extents = {name: z3.Int(name, context) for name, of_input in names.items() if of_input}
             outputs = {name: z3.Int(name, context) for name, of_input in names.items() if not of_input}
-            self.bases[place] = _Base(values, call, solver, {**extents, **outputs})
+            self.bases[place] = _Base(values, call, solver, {**extents, **outputs}, extents.keys())
         return self.bases[place]
 
     def _with_values(self, values: Mapping[str, int], opened: Container[str]) -> list[z3.BoolRef]:
