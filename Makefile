@@ -184,6 +184,9 @@ lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	rm -rf build/programs
+	$(BIN)/python -m tests.support.documented_programs build/programs
+	$(BIN)/mypy build/programs
 	$(BIN)/lint-imports --no-logo
 
 # The tests with other versions of Python, those of them that are installed.
