@@ -48,7 +48,7 @@ WHOLE_OPERATORS := $(patsubst %,operators/test_%.py, cells convtranspose definit
   formulas kernels resize)
 WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, around caps maxima networks random_models recorded_bounds transfers)
 WHOLE_PROVER := $(patsubst %,prover/test_%.py, operator_translation prove_model smt_interpretation terms theorems written_conditions)
-WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) evidence/test_qualify.py profile/test_cases.py \
+WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) evidence/test_qualify.py evidence/test_integrity.py profile/test_cases.py \
   numerics/test_rounding.py suite/test_bounded.py executor/test_run_hostile.py executor/test_peer_refusals.py \
   checker/test_node_verdicts.py checker/test_cost.py equivalence/test_fixed_models.py \
   equivalence/test_attributes.py equivalence/test_elementwise.py package/test_public_functions.py rewriter/test_gate.py \

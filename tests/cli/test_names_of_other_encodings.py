@@ -81,9 +81,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lines(number: int) -> Iterator[list[str]]:
-    """Each line in a format that changes from model to model, and a check in every format; some in a run that is not deep.
+    """Each line in a format that changes from model to model, and a check in every format.
 
-    The first line is taken always, a third of the others with one model.
+    In a run that is not deep one model is tried with the first line and a third of the others.
     """
     for place, line in enumerate(LINES):
         if not DEEP and place and (number + place) % 3:
