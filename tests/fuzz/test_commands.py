@@ -101,7 +101,7 @@ ONCE_ENDED_WITH_4 = (48, 138, 144, 1052, 4907, 5298, 5787)
 """Models of the campaign."""
 
 
-@pytest.mark.parametrize("number", (*range(examples(8, 200)), *ONCE_ENDED_WITH_4))
+@pytest.mark.parametrize("number", (*range(examples(4, 200)), *ONCE_ENDED_WITH_4))
 def test_a_few_models_of_the_campaign(number: int, tmp_path: Path) -> None:
     data = damaged_calls.model(number)
     assert data == damaged_calls.model(number)
