@@ -54,7 +54,7 @@ WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) evidence/test_qualif
   equivalence/test_attributes.py equivalence/test_elementwise.py package/test_public_functions.py rewriter/test_gate.py \
   base/test_printable.py rewriter/test_prediction.py properties/test_chain_layers.py supervise/test_service.py \
   docs/test_tasks.py fuzz/test_companions.py fuzz/test_commands.py fuzz/test_fuzz.py profile/test_schemas.py \
-  profile/test_drafts.py report/test_results.py checker/test_invariants.py \
+  profile/test_drafts.py report/test_results.py tools/test_handover.py checker/test_messages.py checker/test_invariants.py \
   cli/test_file_names.py cli/test_names_of_other_encodings.py cli/test_faults.py cli/test_damaged_surroundings.py cli/test_budget.py checker/test_onnx_refusals.py
 whole: $(VENV)/installed
 	SONNX_DEEP=1 $(BIN)/pytest --numprocesses auto --dist load $(WHOLE:%=tests/%)

@@ -105,7 +105,7 @@ def test_the_time_of_a_command(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits memory on Linux")
-@pytest.mark.parametrize("name", spread(COMMANDS, 5))
+@pytest.mark.parametrize("name", spread(COMMANDS, 4))
 def test_the_memory_of_each_command(name: str, folder: Path) -> None:
     before = sorted(folder.rglob("*"))
     words = [sys.executable, "-m", "sonnx", *command(name, "--memory", "8")]
@@ -117,7 +117,7 @@ def test_the_memory_of_each_command(name: str, folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits memory on Linux")
 @pytest.mark.parametrize(
-    ("megabytes", "models"), crossed([1, 2, 3, 4, 5, 8, 12], [["m.onnx"], ["m.onnx", "symbolic.onnx"]], every=3)
+    ("megabytes", "models"), crossed([1, 2, 3, 4, 5, 8, 12], [["m.onnx"], ["m.onnx", "symbolic.onnx"]], every=4)
 )
 def test_the_memory_of_a_check(megabytes: int, models: list[str], folder: Path) -> None:
     """However the lack of memory shows: as an error, or as a signal that ends the process."""
@@ -153,6 +153,7 @@ def test_a_command_has_a_limit_of_memory_without_an_option(folder: Path) -> None
     assert done.stdout.splitlines()[-1] == str(CommandLimits().megabytes << 20)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # as above
 def test_the_time_of_several_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for models, named in ((["m.onnx", "symbolic.onnx", "m.onnx"], "'m.onnx' and 2 more were"), ([], "the profile was")):
         with alarm_at_once():
@@ -218,7 +219,7 @@ def test_the_memory_of_a_command(folder: Path) -> None:
 
 def test_a_library_that_ends_its_process_for_lack_of_memory(folder: Path) -> None:
     """Whatever the library does: the values, or the sentence."""
-    for megabytes in spread((70, 90, 120, 130, 140), 3):
+    for megabytes in spread((70, 90, 120, 130, 140), 2):
         arguments = command("run", "--memory", str(megabytes))
         done = subprocess.run([sys.executable, "-m", "sonnx", *arguments], check=False, capture_output=True, text=True)
         said = f"sonnx: 'm.onnx' was not run within {megabytes} megabytes of memory (--memory)\n"

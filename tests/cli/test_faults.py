@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import companions, faults
-from tests.support.cases import DEEP, examples
+from tests.support.cases import DEEP, examples, spread
 from tests.support.fault_points import Harm
 
 NUMBER = examples(2, 20)
@@ -24,7 +24,7 @@ def loaded(shared_folder: Path) -> None:
     companions.share(shared_folder)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", QUICK if DEEP else QUICK[::2])
 def test_a_call_that_fails_leaves_nothing_half_written(name: str) -> None:
     """Also on a full disk, without memory, and where a file changes while it is read."""
     harms, first = faults.harms_of_faults(), QUICK.index(name)
@@ -34,13 +34,13 @@ def test_a_call_that_fails_leaves_nothing_half_written(name: str) -> None:
         assert not reason, f"{harm.value}: {outcome.failed} ({outcome.code}): {reason}"
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", QUICK if DEEP else QUICK[1::2])
 def test_a_command_that_is_killed_leaves_nothing_half_written(name: str) -> None:
     for _, outcome, reason in faults.tried(name, KILLS, 0, (Harm.KILL,)):
         assert not reason, f"{outcome.failed} ({outcome.code}): {reason}"
 
 
-@pytest.mark.parametrize("name", ["check", "check with pages", "run", "fix", "bound", "verify", "export"])
+@pytest.mark.parametrize("name", spread(["check", "check with pages", "run", "fix", "bound", "verify", "export"], 4))
 def test_two_processes_write_one_output(name: str, tmp_path: Path) -> None:
     """What is there afterwards is whole; a folder that the other process has made may be refused."""
     line = faults.LINES[name]

@@ -13,7 +13,7 @@ import pytest
 from tests.support import companions
 from tests.support.cases import examples
 
-MOST = examples(2, 40)
+MOST = examples(1, 40)
 """Copies of each sort of damage."""
 CHANGES = examples(9, 400)
 """Changed bytes of a file."""
@@ -41,7 +41,7 @@ def test_a_damaged_file_is_refused_in_a_sentence(kind: str) -> None:
         report = reports[copies % len(reports)] if copy.acts else "text"
         reason = companions.wrong_with(kind, copy, report)
         assert not reason, f"{copy.what}, {report}: {reason}"
-    assert copies >= 2
+    assert copies
 
 
 @pytest.mark.parametrize("kind", companions.COMPANIONS)

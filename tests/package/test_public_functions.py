@@ -128,12 +128,14 @@ def test_a_model_that_does_not_conform_carries_its_report() -> None:
 
 
 def test_a_comparison_is_that_of_the_command_line(fine: Path, tmp_path: Path) -> None:
-    report = sonnx.compare(fine, "reference", name=str(fine), hashed=True, max_ulp=0)
+    report = sonnx.compare(fine, "reference", name=str(fine), hashed=True, max_ulp=0, class_runs=4)
     assert isinstance(report, sonnx.ComparisonReport)
     assert (report.exit_code, report.broken_bounds) == (0, ())
     formats = ["text", *sorted(HASHED & {"json", "html", "sarif", "markdown"})]
     options = [part for form in formats for part in ("--format", f"{form}={tmp_path / form}")]
-    assert command(["compare", str(fine), "--runtime", "reference", "--max-ulp", "0", *options]) == 0
+    assert (
+        command(["compare", str(fine), "--runtime", "reference", "--max-ulp", "0", "--class-runs", "4", *options]) == 0
+    )
     for form in formats:
         assert (tmp_path / form).read_text("utf-8") == report.to_format(form)
 

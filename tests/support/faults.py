@@ -47,7 +47,7 @@ LINES: Mapping[str, str] = {
     "diff": "diff wrong.onnx fixed.onnx --format json --output out.json",
     "rules": "rules --since 2025-11 m.onnx wrong.onnx --format json --output out.json",
     "export": "export why3 exported",
-    "compare": "compare m.onnx --unchecked --runtime reference --random 1 --format json --output out.json",
+    "compare": "compare m.onnx --unchecked --runtime reference --random 1 --class-runs 2 --output out.json",
     "suite report": "suite report suite --format json --output out.json",
     "suite run": "suite run suite --runtime reference --resume results --format json --output out.json",
     "suite run that goes on": "suite run suite --runtime reference --resume finished --format json --output out.json",
