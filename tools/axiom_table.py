@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from sonnx.equivalence.axioms import axioms
+from sonnx.equivalence.terms.axioms import axioms
 
 PAGE = Path("docs/equivalence.md")
 HEAD = "| axiom | level | theorem | example |"

@@ -8,7 +8,7 @@ from sonnx.base.errors import BadInput
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.request import open_model
 from sonnx.equivalence.decision import compare_sides
-from sonnx.equivalence.difference import changes_of
+from sonnx.equivalence.diff.difference import changes_of
 from sonnx.equivalence.options import DiffOptions, EquivalenceOptions, PairOptions
 from sonnx.equivalence.sides import Side, side_of
 from sonnx.model.ir import Model

@@ -15,20 +15,17 @@ from sonnx.bounds.bound import constant_files
 from sonnx.checker.conditions import Conditions
 from sonnx.checker.report import Finding, Report
 from sonnx.checker.request import CheckRequest, check_model
-from sonnx.equivalence.axioms import axioms
-from sonnx.equivalence.counterexamples import NO_VALUE, Search, Searched, Shape
-from sonnx.equivalence.expansion import may_be_random
-from sonnx.equivalence.fused import has_meaning
 from sonnx.equivalence.implementations import IDEAL, Domains, largest_differences
-from sonnx.equivalence.interpretation import sorted_nodes, terms_of
-from sonnx.equivalence.layouts import block_sizes
+from sonnx.equivalence.interpretation.expansion import may_be_random
+from sonnx.equivalence.interpretation.fused import has_meaning
+from sonnx.equivalence.interpretation.model_terms import sorted_nodes, terms_of
 from sonnx.equivalence.narrowed_bounds import domain_of, side_of_walk
-from sonnx.equivalence.narrowed_numbers import DIGITS, Narrowings
 from sonnx.equivalence.narrowing_list import narrowings_of
-from sonnx.equivalence.narrowings import are_narrowed
+from sonnx.equivalence.normal_forms.layouts import block_sizes
 from sonnx.equivalence.open_pair import open_pair
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import INEXACT, Answer, ComparedOutput, Equivalence, Quantum, RoundedConstant
+from sonnx.equivalence.search.counterexamples import NO_VALUE, Search, Searched, Shape
 from sonnx.equivalence.sides import (
     Pairing,
     Side,
@@ -39,7 +36,10 @@ from sonnx.equivalence.sides import (
     with_given_numbers,
     with_shapes,
 )
-from sonnx.equivalence.terms import Store, Term, first_names, run_domain
+from sonnx.equivalence.terms.axioms import axioms
+from sonnx.equivalence.terms.narrowed_numbers import DIGITS, Narrowings
+from sonnx.equivalence.terms.narrowings import are_narrowed
+from sonnx.equivalence.terms.store import Store, Term, first_names, run_domain
 from sonnx.equivalence.unmatched import first_unmatched, term_name
 from sonnx.equivalence.walk import Cut, Walk, may_jump
 from sonnx.executor.fixed_inputs import named_numbers

@@ -11,7 +11,7 @@ from sonnx.base.escaping import quote
 from sonnx.bounds.analysis import Analyser
 from sonnx.bounds.box import box_of_texts
 from sonnx.bounds.domain import BoundsDomain
-from sonnx.equivalence.interpretation import with_sorted_nodes
+from sonnx.equivalence.interpretation.model_terms import with_sorted_nodes
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.sides import Pairing, Side
 from sonnx.numerics.application import NoValue

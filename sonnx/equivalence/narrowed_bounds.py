@@ -15,9 +15,9 @@ import numpy as np
 
 from sonnx.base.escaping import quote
 from sonnx.bounds.domain import BoundsDomain
-from sonnx.equivalence.narrowed_numbers import DIGITS, Narrowed, Narrowings, Passage, float_radii
-from sonnx.equivalence.narrowings import below_narrowed
-from sonnx.equivalence.terms import Term
+from sonnx.equivalence.terms.narrowed_numbers import DIGITS, Narrowed, Narrowings, Passage, float_radii
+from sonnx.equivalence.terms.narrowings import below_narrowed
+from sonnx.equivalence.terms.store import Term
 from sonnx.equivalence.walk import Walk
 from sonnx.graph.call import Call
 from sonnx.graph.interpreter import Transferred

@@ -7,10 +7,10 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from sonnx.equivalence.narrowed_numbers import DIGITS
-from sonnx.equivalence.narrowings import below_narrowed
 from sonnx.equivalence.result import Narrowing
-from sonnx.equivalence.terms import Store, Term
+from sonnx.equivalence.terms.narrowed_numbers import DIGITS
+from sonnx.equivalence.terms.narrowings import below_narrowed
+from sonnx.equivalence.terms.store import Store, Term
 from sonnx.equivalence.unmatched import term_name
 from sonnx.equivalence.walk import Walk
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sonnx.base.escaping import plural
 from sonnx.equivalence.result import OpenPart
 from sonnx.equivalence.sides import Side
-from sonnx.equivalence.terms import Term
+from sonnx.equivalence.terms.store import Term
 from sonnx.equivalence.unmatched import ranked
 from sonnx.equivalence.walk import Mismatch, Walk
 from sonnx.language.evaluator import Unknown

@@ -8,11 +8,11 @@ from pathlib import Path
 from sonnx.base.errors import BadInput, Stop
 from sonnx.base.files import sha256
 from sonnx.equivalence.decision import compare_models
-from sonnx.equivalence.interpretation import terms_of
+from sonnx.equivalence.interpretation.model_terms import terms_of
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Equivalence
 from sonnx.equivalence.sides import Side, paired, side_of, with_shapes
-from sonnx.equivalence.terms import empty_store
+from sonnx.equivalence.terms.store import empty_store
 from sonnx.equivalence.walk import Walk
 from sonnx.executor.comparison import Optimization
 from sonnx.executor.runtimes import LEVELS, Failure, OptimizationLevel

@@ -6,9 +6,10 @@ from math import prod
 
 import numpy as np
 
-from sonnx.equivalence import constants, quantization
-from sonnx.equivalence.affine import AffinePart, Forms
-from sonnx.equivalence.terms import Term
+from sonnx.equivalence.normal_forms import quantization
+from sonnx.equivalence.terms import constants
+from sonnx.equivalence.terms.affine import AffinePart, Forms
+from sonnx.equivalence.terms.store import Term
 from sonnx.numerics.enclosures.arithmetic import FORMATS
 
 FURTHER_ROUNDINGS = 6

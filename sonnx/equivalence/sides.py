@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from sonnx.base.errors import BadInput, UsageError
 from sonnx.base.escaping import quote
-from sonnx.equivalence.narrowed_numbers import DIGITS, WIDE
 from sonnx.equivalence.options import EquivalenceOptions, PairOptions
 from sonnx.equivalence.result import File
+from sonnx.equivalence.terms.narrowed_numbers import DIGITS, WIDE
 from sonnx.executor.fixed_inputs import fixed_array, named_numbers
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.model.ir import NOT_STATED, Model, Tensor, Type

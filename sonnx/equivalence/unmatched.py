@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sonnx.equivalence.result import Unmatched
-from sonnx.equivalence.terms import Term
+from sonnx.equivalence.terms.store import Term
 from sonnx.equivalence.walk import Mismatch
 
 MAX_MISMATCHES = 512

@@ -15,13 +15,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sonnx.equivalence import constants, elementwise, quantization
-from sonnx.equivalence.affine import Affine, AffinePart, Forms, broadcasts_along_axis
-from sonnx.equivalence.movements import MAX_ELEMENTS, are_equal, broadcast_places, in_order_of_use, moved, size
-from sonnx.equivalence.narrowings import below_narrowed, limited_operand
+from sonnx.equivalence.normal_forms import elementwise, quantization
+from sonnx.equivalence.normal_forms.regrouping import TreeKind, leaves_of
 from sonnx.equivalence.reach import CERTAIN, reach
-from sonnx.equivalence.regrouping import TreeKind, leaves_of
-from sonnx.equivalence.terms import OWN, Store, Term
+from sonnx.equivalence.terms import constants
+from sonnx.equivalence.terms.affine import Affine, AffinePart, Forms, broadcasts_along_axis
+from sonnx.equivalence.terms.movements import MAX_ELEMENTS, are_equal, broadcast_places, in_order_of_use, moved, size
+from sonnx.equivalence.terms.narrowings import below_narrowed, limited_operand
+from sonnx.equivalence.terms.store import OWN, Store, Term
 from sonnx.language.evaluator import Unknown
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.operators import find_operator, operator_facts

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from sonnx.base.errors import Stop
 from sonnx.checker.graph_outline import Outline, is_drawable, outline
-from sonnx.equivalence.changes import NodeChange, NodeStatus
-from sonnx.equivalence.difference import node_changes
+from sonnx.equivalence.diff.changes import NodeChange, NodeStatus
+from sonnx.equivalence.diff.difference import node_changes
 from sonnx.equivalence.options import PairOptions
 from sonnx.equivalence.result import Answer
 from sonnx.equivalence.sides import Side

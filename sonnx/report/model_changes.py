@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sonnx.base.escaping import escape, escape_once, plural, quote
 from sonnx.base.reported import Result, json_text
 from sonnx.checker.verdicts import Verdict, Where
-from sonnx.equivalence.changes import ConstantChange, FindingChange, ModelChanges, NodeChange, NodeStatus
+from sonnx.equivalence.diff.changes import ConstantChange, FindingChange, ModelChanges, NodeChange, NodeStatus
 from sonnx.equivalence.result import Answer
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing
 from sonnx.report.graph_pair import NOT_DRAWN, Emphasis, Outlines, pictures

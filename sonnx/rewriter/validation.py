@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import ErrorCondition, NotExecutable, Stop
 from sonnx.base.escaping import escape, quote
 from sonnx.equivalence.decision import ReportOn, compare_models
-from sonnx.equivalence.expansion import may_be_random
+from sonnx.equivalence.interpretation.expansion import may_be_random
 from sonnx.equivalence.options import EquivalenceOptions
 from sonnx.equivalence.result import Answer
 from sonnx.equivalence.sides import side_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx.defs
 import onnx.helper
 
-from sonnx.equivalence.constant_results import absent_values, has_constant_result
+from sonnx.equivalence.interpretation.constant_results import absent_values, has_constant_result
 from sonnx.profile.onnx_schemas import schema_operators
 
 

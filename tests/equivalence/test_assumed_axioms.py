@@ -14,8 +14,8 @@ from onnx.reference import ReferenceEvaluator
 
 import sonnx
 from sonnx.base.errors import NotExecutable
-from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.result import Answer
+from sonnx.equivalence.terms.axioms import axioms
 from sonnx.executor.distance import first_difference
 from sonnx.executor.executor import ModelRunner
 from sonnx.executor.model_inputs import required_inputs

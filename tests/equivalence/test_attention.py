@@ -12,7 +12,7 @@ import pytest
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from sonnx.equivalence.attention import _WRITERS
+from sonnx.equivalence.interpretation.attention import _WRITERS
 from sonnx.equivalence.result import Answer
 from sonnx.numerics.formats import Array
 from tests.equivalence.test_unequal_models import EQUAL, answer

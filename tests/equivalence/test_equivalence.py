@@ -17,9 +17,9 @@ from onnx import TensorProto, helper, numpy_helper
 import sonnx
 import sonnx.equivalence
 from sonnx.cli.main import run
-from sonnx.equivalence.axioms import axioms
-from sonnx.equivalence.domain import TermDomain
-from sonnx.equivalence.terms import OWN
+from sonnx.equivalence.interpretation.domain import TermDomain
+from sonnx.equivalence.terms.axioms import axioms
+from sonnx.equivalence.terms.store import OWN
 from sonnx.proofs import equivalence, identities, registry
 from tests.support.cases import examples, spread
 from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
@@ -446,7 +446,7 @@ def test_every_axiom_is_used_and_is_a_theorem_or_assumed() -> None:
     assert {each.id for module in (equivalence, identities) for each in module.theorems()} <= named
     package = Path(sonnx.equivalence.__file__).parent
     used = {
-        name for file in package.glob("*.py") for name in re.findall(r'rest_on\("([^"]+)"\)', file.read_text("utf-8"))
+        name for file in package.rglob("*.py") for name in re.findall(r'rest_on\("([^"]+)"\)', file.read_text("utf-8"))
     }
     assert {name for name, each in axioms().items() if each.level != "real"} <= used <= axioms().keys()
 

@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 import sonnx
-from sonnx.equivalence.fused import fused_operators
+from sonnx.equivalence.interpretation.fused import fused_operators
 from sonnx.equivalence.result import Answer
 from tests.equivalence import test_attention, test_equivalence, test_quantization
 from tests.equivalence.test_unequal_models import EQUAL, Node, answer, model, value

@@ -12,9 +12,9 @@ import pytest
 from onnx import TensorProto, helper
 
 import sonnx
-from sonnx.equivalence.layouts import layout_operators
+from sonnx.equivalence.normal_forms.layouts import layout_operators
 from sonnx.equivalence.result import Answer
-from sonnx.equivalence.terms import BLOCK_SIZES
+from sonnx.equivalence.terms.store import BLOCK_SIZES
 from tests.equivalence.test_unequal_models import EQUAL, Node, answer, model, value
 
 NCHWC, MICROSOFT = "com.microsoft.nchwc", "com.microsoft"

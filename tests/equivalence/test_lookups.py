@@ -6,7 +6,7 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from sonnx.equivalence.constant_results import constant_result
+from sonnx.equivalence.interpretation.constant_results import constant_result
 from sonnx.equivalence.result import Answer
 from sonnx.model.ir import Attribute, Node
 from tests.equivalence.test_unequal_models import EQUAL, answer

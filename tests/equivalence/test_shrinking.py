@@ -11,7 +11,7 @@ import pytest
 
 import sonnx
 from sonnx.equivalence.result import DifferingInput
-from sonnx.equivalence.shrinking import RevealingInput, non_zero, shrunk
+from sonnx.equivalence.search.shrinking import RevealingInput, non_zero, shrunk
 from sonnx.numerics.formats import Array
 from tests.support.differences import printed_by, shown_different
 

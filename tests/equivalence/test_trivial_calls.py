@@ -11,8 +11,8 @@ from onnx.reference import ReferenceEvaluator
 
 import sonnx
 from sonnx.base.errors import NotExecutable
+from sonnx.equivalence.normal_forms.trivial_calls import trivial_calls
 from sonnx.equivalence.result import Answer
-from sonnx.equivalence.trivial_calls import trivial_calls
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 from sonnx.numerics.formats import Array

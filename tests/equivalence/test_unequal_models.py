@@ -10,9 +10,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import sonnx
-from sonnx.equivalence import movements
 from sonnx.equivalence.result import Answer
-from sonnx.equivalence.terms import empty_store
+from sonnx.equivalence.terms import movements
+from sonnx.equivalence.terms.store import empty_store
 from sonnx.language.evaluator import TensorFacts
 
 FLOAT = TensorProto.FLOAT

@@ -19,8 +19,8 @@ BY_CONSTANT = {name.upper(): name for name in NAMES}
 MANY = 4
 
 EXCEPTIONS = {
-    "equivalence/averages.py Add": "the steps of the formula of one operator, LRN, in their order",
-    "equivalence/choices.py Clip": "the last node of each function that is written out, with what recognizes it",
+    "equivalence/interpretation/averages.py Add": "the steps of the formula of one operator, LRN, in their order",
+    "equivalence/interpretation/choices.py Clip": "the last node of each function that is written out, with what recognizes it",
 }
 """By file and the first name, lists that stay, each with the reason; at most three."""
 

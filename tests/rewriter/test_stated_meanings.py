@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from sonnx import fix, run
 from sonnx.checker.verdicts import Verdict
-from sonnx.equivalence.fused import fused_operators
+from sonnx.equivalence.interpretation.fused import fused_operators
 from sonnx.equivalence.result import Answer
 from tests.support.cases import each_case
 

@@ -25,7 +25,7 @@ from sonnx.checker.edition_difference import Changed, EditionDifference, ModelDi
 from sonnx.checker.report import Baseline, Count, Coverage, Finding, GoneFinding, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.tailoring import Tailoring
 from sonnx.checker.verdicts import Verdict, Where
-from sonnx.equivalence.changes import ModelChanges
+from sonnx.equivalence.diff.changes import ModelChanges
 from sonnx.equivalence.result import Answer, Equivalence
 from sonnx.evidence.audit_document import AuditDocument, ChangeImpact
 from sonnx.evidence.derivation import ComparedOriginal

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
-from sonnx.equivalence.averages import never_rounds_to_zero
+from sonnx.equivalence.interpretation.averages import never_rounds_to_zero
 from sonnx.numerics.formats import ELEMENTS
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence

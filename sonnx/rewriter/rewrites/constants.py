@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sonnx.base.errors import Stop
 from sonnx.base.escaping import escape
 from sonnx.checker.verdicts import Where
-from sonnx.equivalence.constant_results import constant_result, has_constant_result
+from sonnx.equivalence.interpretation.constant_results import constant_result, has_constant_result
 from sonnx.executor.constant_node import values_of
 from sonnx.language.builtins import clamped, from_first
 from sonnx.language.evaluator import TensorFacts, first_unknown

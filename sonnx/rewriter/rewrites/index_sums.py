@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sonnx.equivalence.index_sums import product_form
+from sonnx.equivalence.interpretation.index_sums import product_form
 from sonnx.rewriter import descriptions
 from sonnx.rewriter.node_builders import SHAPE_AS_INPUT, NodeSequence, attribute, with_attributes
 from sonnx.rewriter.operator_names import OperatorName

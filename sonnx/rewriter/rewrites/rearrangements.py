@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.equivalence.rearrangements import ZERO, blocks_of, rearranged
+from sonnx.equivalence.interpretation.rearrangements import ZERO, blocks_of, rearranged
 from sonnx.numerics.formats import Array
 from sonnx.operators import resize
 from sonnx.rewriter import constant_tensors, descriptions

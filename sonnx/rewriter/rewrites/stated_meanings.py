@@ -12,9 +12,9 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sonnx.equivalence.attention import written_attention
-from sonnx.equivalence.fused import stated_for
-from sonnx.equivalence.written_out import WrittenOut, written_out
+from sonnx.equivalence.interpretation.attention import written_attention
+from sonnx.equivalence.interpretation.fused import stated_for
+from sonnx.equivalence.interpretation.written_out import WrittenOut, written_out
 from sonnx.language.evaluator import TensorFacts
 from sonnx.model.ir import Node
 from sonnx.model.scopes import canonical_domain
