@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,12 @@ class Spent(NamedTuple):
 
 def spent(*arguments: str) -> Spent:
     """Run Python with these arguments, without its output."""
+    return spent_by([sys.executable, *arguments])
+
+
+def spent_by(command: Sequence[str], **environment: str) -> Spent:
+    """Run a command with further variables of the environment, without its output."""
     quiet = [(os.POSIX_SPAWN_OPEN, place, os.devnull, os.O_WRONLY, 0) for place in (1, 2)]
-    child = os.posix_spawn(sys.executable, [sys.executable, *arguments], ENVIRONMENT, file_actions=quiet)
+    child = os.posix_spawnp(command[0], command, {**ENVIRONMENT, **environment}, file_actions=quiet)
     _, status, used = os.wait4(child, 0)
     return Spent(used.ru_utime + used.ru_stime, os.waitstatus_to_exitcode(status))

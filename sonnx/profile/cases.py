@@ -16,7 +16,7 @@ docs/profile-format.md has the whole list.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,12 +120,18 @@ def all_cases() -> tuple[RuleCase, ...]:
 @of_profile
 def cases_about(slug: str, *expectations: str) -> Sequence[RuleCase]:
     """The cases that name one rule with one of these expectations; files that do not name it are not parsed."""
-    named = [path for path in _paths() if slug in path.read_text(encoding="utf-8")]
+    named = [path for path in _paths() if slug in _text(path)]
     return [case for path in named for case in _file(path) if slug in case.rules(*expectations)]
 
 
-def _paths() -> list[Path]:
+@of_profile
+def _paths() -> Sequence[Path]:
     return sorted((in_use().folder / "cases").glob("*.md"))
+
+
+@of_profile
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 @of_profile
@@ -138,11 +144,11 @@ def cases_by_rule(*expectations: str) -> Mapping[str, Sequence[RuleCase]]:
     return by_slug
 
 
-def _file(path: Path) -> Iterator[RuleCase]:
-    _, *sections = re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    for section in sections:
-        title, _, body = section.partition("\n")
-        yield _case(path.name, title.strip(), body)
+@of_profile
+def _file(path: Path) -> Sequence[RuleCase]:
+    _, *sections = re.split(r"^## ", _text(path), flags=re.MULTILINE)
+    parts = (section.partition("\n") for section in sections)
+    return [_case(path.name, title.strip(), body) for title, _, body in parts]
 
 
 def _case(file: str, title: str, body: str) -> RuleCase:

@@ -29,7 +29,7 @@ LARGEST_TEXT = 100_000
 """Characters of a report in the text format, whatever the file holds."""
 
 
-@each_case("family", spread(FAMILIES, len(FAMILIES) // 2), ids=lambda family: family.name)
+@each_case("family", spread(FAMILIES, len(FAMILIES) // 3), ids=lambda family: family.name)
 def test_steps_grow_no_faster_than_the_file(family: Family) -> None:
     files = family.doubling(SMALL, 2)
     found, _ = growth(files, family.steps)

@@ -29,7 +29,7 @@ EDITIONS = (NEWEST, "2025-10", "2025-11")
 def checked():
     """Cases as files, each with its reports by edition; the first is the default."""
     made = []
-    for case in spread(all_cases(), 150):
+    for case in spread(all_cases(), 100):
         data = model_bytes(case)
         made.append((case.id, data, {edition: sonnx.check(data, edition=edition) for edition in EDITIONS}))
     assert EDITIONS[0] == editions().default
@@ -48,7 +48,7 @@ def totals(report: Report) -> Counter:
 
 
 def test_same_model_same_report(checked):
-    for name, data, reports in spread(checked, 70):
+    for name, data, reports in spread(checked, 40):
         assert repr(sonnx.check(data)) == repr(reports[EDITIONS[0]]), name
 
 
@@ -113,7 +113,7 @@ def test_names_of_values_do_not_matter(checked):
         assert numbers(reports[EDITIONS[0]]) == numbers(sonnx.check(other)), name
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(15, 40))
 @given(st.permutations(range(5)))
 def test_the_order_of_independent_nodes_does_not_matter(order):
     model = onnx.parser.parse_model(INDEPENDENT)

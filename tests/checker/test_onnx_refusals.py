@@ -10,7 +10,7 @@ import sonnx
 from sonnx.evidence.verification import model_bytes
 from sonnx.profile.cases import RuleCase, all_cases
 from tests.support import invalid_models
-from tests.support.cases import examples
+from tests.support.cases import DEEP, examples, first_of_each, spread
 
 SIZES = (2, 3, 1, 5, 4, 2, 2, 2)
 
@@ -27,15 +27,15 @@ def shapes_of_inputs(data: bytes) -> dict[str, list[int]]:
     return found
 
 
-def is_invalid(case: RuleCase) -> bool:
-    return bool((case.expected_in("") or case.expected.get("", {})).get("invalid"))
+def invalid_rules(case: RuleCase) -> frozenset[str]:
+    return (case.expected_in("") or case.expected.get("", {})).get("invalid", frozenset())
 
 
 def test_nothing_makes_an_invalid_case_conform() -> None:
-    listed = [case for case in all_cases() if is_invalid(case)]
+    listed = [case for case in all_cases() if invalid_rules(case)]
     assert len(listed) > 400
     found = []
-    for case in listed:
+    for case in first_of_each(listed, lambda case: (case.file, *sorted(invalid_rules(case)))):
         data = model_bytes(case)
         shapes = shapes_of_inputs(data)
         found += [
@@ -46,9 +46,9 @@ def test_nothing_makes_an_invalid_case_conform() -> None:
 
 def test_what_the_checker_of_onnx_refuses_is_reported_in_every_case() -> None:
     listed = {case.id: model_bytes(case) for case in all_cases() if case.beside is None}
-    counts, found = invalid_models.unexplained(list(listed.items()))
+    counts, found = invalid_models.unexplained(spread(listed.items(), 700))
     assert [(name, sentence) for name, sentence, _ in found] == []
-    assert counts["reported as not valid ONNX"] > 300
+    assert counts["reported as not valid ONNX"] > (300 if DEEP else 100)
 
 
 def test_edited_models_that_the_checker_of_onnx_refuses_are_reported() -> None:

@@ -24,7 +24,7 @@ from sonnx.prover.model_walk import prove_model
 from sonnx.prover.weakest_condition import weakest_condition
 from tests.fuzz.commands import commands
 from tests.support import families
-from tests.support.cases import spread
+from tests.support.cases import crossed, spread
 from tests.support.invariants import field, one_sentence
 
 LARGE = """
@@ -105,7 +105,7 @@ def test_the_time_of_a_command(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits memory on Linux")
-@EACH
+@pytest.mark.parametrize("name", spread(COMMANDS, 4))
 def test_the_memory_of_each_command(name: str, folder: Path) -> None:
     before = sorted(folder.rglob("*"))
     words = [sys.executable, "-m", "sonnx", *command(name, "--memory", "8")]
@@ -116,8 +116,9 @@ def test_the_memory_of_each_command(name: str, folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system limits memory on Linux")
-@pytest.mark.parametrize("models", [["m.onnx"], ["m.onnx", "symbolic.onnx"]])
-@pytest.mark.parametrize("megabytes", spread([1, 2, 3, 4, 5, 8, 12], 3))
+@pytest.mark.parametrize(
+    ("megabytes", "models"), crossed([1, 2, 3, 4, 5, 8, 12], [["m.onnx"], ["m.onnx", "symbolic.onnx"]], every=4)
+)
 def test_the_memory_of_a_check(megabytes: int, models: list[str], folder: Path) -> None:
     """However the lack of memory shows: as an error, or as a signal that ends the process."""
     words = [sys.executable, "-m", "sonnx", "check", *models, "--memory", str(megabytes)]
@@ -128,10 +129,11 @@ def test_the_memory_of_a_check(megabytes: int, models: list[str], folder: Path) 
 
 
 LIMITED = """
-import resource, sys, threading
+import resource, sys, threading, time
 from sonnx.cli.main import run
 def look():
     while not ended.is_set():
+        time.sleep(5e-4)
         met.add(resource.getrlimit(resource.RLIMIT_DATA)[0])
 met, ended, watch = set(), threading.Event(), threading.Thread(target=look)
 look_before = resource.getrlimit(resource.RLIMIT_DATA)[0]
@@ -151,6 +153,7 @@ def test_a_command_has_a_limit_of_memory_without_an_option(folder: Path) -> None
     assert done.stdout.splitlines()[-1] == str(CommandLimits().megabytes << 20)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # as above
 def test_the_time_of_several_models(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for models, named in ((["m.onnx", "symbolic.onnx", "m.onnx"], "'m.onnx' and 2 more were"), ([], "the profile was")):
         with alarm_at_once():
@@ -216,7 +219,7 @@ def test_the_memory_of_a_command(folder: Path) -> None:
 
 def test_a_library_that_ends_its_process_for_lack_of_memory(folder: Path) -> None:
     """Whatever the library does: the values, or the sentence."""
-    for megabytes in (70, 90, 120, 130, 140):
+    for megabytes in spread((70, 90, 120, 130, 140), 2):
         arguments = command("run", "--memory", str(megabytes))
         done = subprocess.run([sys.executable, "-m", "sonnx", *arguments], check=False, capture_output=True, text=True)
         said = f"sonnx: 'm.onnx' was not run within {megabytes} megabytes of memory (--memory)\n"

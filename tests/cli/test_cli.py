@@ -58,8 +58,8 @@ def models(tmp_path: Path) -> dict[str, str]:
         (["fine"], ["--select", "nonsense"], 2),
         (["fine"], ["--edition", "1999-01"], 2),
         (["fine"], ["--strict-versions"], 0),
-        (["fine", "wrong"], [], 1),
-        (["fine", "run_time"], [], 3),
+        (["fine", "wrong"], ["--jobs", "0"], 1),
+        (["fine", "run_time"], ["--jobs", "0"], 3),
         (["fine", "wrong", "run_time", "text"], [], 2),
     ],
 )

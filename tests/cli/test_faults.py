@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import faults
-from tests.support.cases import examples
+from tests.support import companions, faults
+from tests.support.cases import DEEP, examples, spread
 from tests.support.fault_points import Harm
 
 NUMBER = examples(2, 20)
@@ -19,43 +19,44 @@ QUICK = [name for name in faults.LINES if name not in faults.SLOW]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def loaded() -> None:
+def loaded(shared_folder: Path) -> None:
     faults.load()
+    companions.share(shared_folder)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", QUICK if DEEP else QUICK[::2])
 def test_a_call_that_fails_leaves_nothing_half_written(name: str) -> None:
     """Also on a full disk, without memory, and where a file changes while it is read."""
     harms, first = faults.harms_of_faults(), QUICK.index(name)
     turned = tuple(harms[(first + place) % len(harms)] for place in range(len(harms)))  # so that each has its turn
-    for harm, outcome, reason in faults.tried(name, NUMBER, 0, turned):
+    number = NUMBER if DEEP or name not in faults.WITH_PROCESSES else 1
+    for harm, outcome, reason in faults.tried(name, number, 0, turned):
         assert not reason, f"{harm.value}: {outcome.failed} ({outcome.code}): {reason}"
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", QUICK if DEEP else QUICK[1::2])
 def test_a_command_that_is_killed_leaves_nothing_half_written(name: str) -> None:
     for _, outcome, reason in faults.tried(name, KILLS, 0, (Harm.KILL,)):
         assert not reason, f"{outcome.failed} ({outcome.code}): {reason}"
 
 
-@pytest.mark.parametrize("name", ["check", "check with pages", "run", "fix", "bound", "verify", "export"])
+@pytest.mark.parametrize("name", spread(["check", "check with pages", "run", "fix", "bound", "verify", "export"], 4))
 def test_two_processes_write_one_output(name: str, tmp_path: Path) -> None:
     """What is there afterwards is whole; a folder that the other process has made may be refused."""
     line = faults.LINES[name]
-    folders = [tmp_path / "alone" / "folder", tmp_path / "both" / "folder"]
-    for folder in folders:
-        folder.mkdir(parents=True)
-        faults.lay_out(folder, line)
-    alone = faults.run_in(folders[0], line)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    faults.lay_out(folder, line)
+    alone = faults.unharmed(line)
     children = []
     for _ in range(3):
         child = os.fork()
         if not child:
-            os._exit(faults.run_in(folders[1], line).code)
+            os._exit(faults.run_in(folder, line).code)
         children.append(child)
     codes = {os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children}
     assert alone.code in codes <= {alone.code, 2}
-    assert faults.changed_files(folders[1]) == alone.files
+    assert faults.changed_files(folder) == alone.files
 
 
 def test_what_a_fault_would_leave_is_seen(tmp_path: Path) -> None:

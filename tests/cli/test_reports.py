@@ -14,7 +14,7 @@ from tests.cli.test_file_names import MODEL, PROPERTY
 LINES = {
     "bound": "bound m.onnx --box x=[-1,1]",
     "check": "check m.onnx",
-    "compare": "compare m.onnx --runtime reference --random 1",
+    "compare": "compare m.onnx --runtime reference --random 1 --class-runs 2",
     "diff": "diff m.onnx n.onnx",
     "rules": "rules --since 2025-11 m.onnx",
     "equivalent": "equivalent m.onnx n.onnx",

@@ -543,9 +543,7 @@ def test_the_audit_judges_as_the_check(made: Path) -> None:
 
 def test_a_pack_carries_the_proofs_of_its_queries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     proofs, pack = tmp_path / "proofs", tmp_path / "pack"
-    assert (
-        run(["theorems", "--select", "broadcast.by-pairs,argmax.unique", "--proofs", str(proofs), "--jobs", "1"]) == 0
-    )
+    assert run(["theorems", "--select", "broadcast.by-pairs", "--proofs", str(proofs), "--jobs", "0"]) == 0
     model = tmp_path / "m.onnx"
     shutil.copy(ROOT / "examples" / "conforming.onnx", model)
     assert run(["audit", str(model), "--output", str(pack), "--proofs", str(proofs)]) == 0

@@ -10,16 +10,21 @@ import pytest
 from sonnx.evidence.pack_verification import verification
 from sonnx.evidence.signature import SIGNATURE
 from tests.support import companions
-from tests.support.cases import examples
+from tests.support.cases import crossed, examples
 from tests.support.manipulations import OTHERS, SignedPack, manipulations
 
-CHANGES = examples(9, 400)
+CHANGES = examples(4, 400)
 """Changed bytes of a kind of file."""
 
 
 @pytest.fixture(scope="module")
 def signed(tmp_path_factory: pytest.TempPathFactory) -> SignedPack:
     return SignedPack.in_folder(tmp_path_factory.mktemp("signed"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared_companions(shared_folder: Path) -> None:
+    companions.share(shared_folder)
 
 
 @pytest.fixture
@@ -33,8 +38,7 @@ def test_the_pack_itself_is_verified(signed: SignedPack, pack: Path) -> None:
     assert not signed.faults(pack)
 
 
-@pytest.mark.parametrize("title", OTHERS)
-@pytest.mark.parametrize("place", [".", "theorems"])
+@pytest.mark.parametrize(("title", "place"), crossed(OTHERS, [".", "theorems"], every=2))
 def test_a_pack_has_exactly_the_declared_files(title: str, place: str, signed: SignedPack, pack: Path) -> None:
     make, said = OTHERS[title]
     make(pack / place / "z")
@@ -68,8 +72,7 @@ def test_each_changed_byte_of_a_signed_pack_is_noticed(name: str, signed: Signed
 TRAILING = (b"\n", b" ", b"\0", b"x", b"-----BEGIN SSH SIGNATURE-----\n", b"\nmore text\n")
 
 
-@pytest.mark.parametrize("more", TRAILING)
-@pytest.mark.parametrize("behind", [True, False])
+@pytest.mark.parametrize(("more", "behind"), crossed(TRAILING, [True, False], every=2))
 def test_other_text_in_the_file_of_a_signature_is_named(
     more: bytes, behind: bool, signed: SignedPack, pack: Path
 ) -> None:
@@ -92,8 +95,10 @@ def test_other_line_breaks_of_a_signature_are_named(signed: SignedPack, pack: Pa
 OUTSIDE = ("/etc/passwd", "../m.onnx", "a/../../m.onnx", "configuration/\0")
 
 
-@pytest.mark.parametrize("path", OUTSIDE)
-@pytest.mark.parametrize("option", ["tailoring", "deviations", "properties", "suites", "since", "proofs"])
+@pytest.mark.parametrize(
+    ("option", "path"),
+    crossed(["tailoring", "deviations", "properties", "suites", "since", "proofs"], OUTSIDE, every=4),
+)
 def test_a_pack_names_no_file_outside_itself(option: str, path: str, signed: SignedPack, pack: Path) -> None:
     document = json.loads((pack / "audit.json").read_text())
     document["options"][option] = [path] if option in ("properties", "suites") else path
@@ -105,7 +110,7 @@ def test_a_pack_names_no_file_outside_itself(option: str, path: str, signed: Sig
 
 def test_every_manipulation_is_noticed() -> None:
     """Of packs, suites and certificates; a thousand of them in `make manipulation-campaign`."""
-    number = examples(32, 400)
+    number = examples(16, 400)
     tried = [*manipulations(number, 0)]
     assert [(sort, what) for sort, what, noticed in tried if not noticed] == []
     assert len(tried) == number

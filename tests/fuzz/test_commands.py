@@ -15,7 +15,7 @@ import sonnx
 from sonnx.cli.main import run
 from tests.fuzz import commands, damaged_calls
 from tests.support import families
-from tests.support.cases import each_case, examples
+from tests.support.cases import each_case, examples, spread
 from tests.support.invariants import one_sentence
 
 
@@ -83,7 +83,7 @@ def codes(data: bytes, changed: bytes, folder: Path, number: int = 1) -> dict[st
     return {name: commands.code([name, *arguments]) for name, arguments in each if name not in commands.EVERY}
 
 
-@pytest.mark.parametrize("title", FOUND)
+@pytest.mark.parametrize("title", spread(FOUND, 12))
 def test_models_that_once_failed(title: str, tmp_path: Path) -> None:
     data = FOUND[title].SerializeToString()
     for name, (code, reason) in codes(data, damaged_calls.changed(data, 1), tmp_path).items():
@@ -101,7 +101,7 @@ ONCE_ENDED_WITH_4 = (48, 138, 144, 1052, 4907, 5298, 5787)
 """Models of the campaign."""
 
 
-@pytest.mark.parametrize("number", (*range(examples(8, 200)), *ONCE_ENDED_WITH_4))
+@pytest.mark.parametrize("number", (*range(examples(4, 200)), *ONCE_ENDED_WITH_4))
 def test_a_few_models_of_the_campaign(number: int, tmp_path: Path) -> None:
     data = damaged_calls.model(number)
     assert data == damaged_calls.model(number)

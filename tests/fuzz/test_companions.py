@@ -13,15 +13,16 @@ import pytest
 from tests.support import companions
 from tests.support.cases import examples
 
-MOST = examples(3, 40)
+MOST = examples(1, 40)
 """Copies of each sort of damage."""
 CHANGES = examples(9, 400)
 """Changed bytes of a file."""
 
 
 @pytest.fixture(scope="module", autouse=True)
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory, shared_folder: Path) -> Iterator[Path]:
     """The companions, in which the commands run."""
+    companions.share(shared_folder)
     path = tmp_path_factory.mktemp("companions")
     companions.lay_out(path)
     with chdir(path):
@@ -35,12 +36,12 @@ def test_a_damaged_file_is_refused_in_a_sentence(kind: str) -> None:
     copies = 0
     listed = [*companions.damaged(kind, MOST)]
     if kind in companions.COSTLY:
-        listed = Random(kind).sample(listed, min(len(listed), examples(3, 200)))
+        listed = Random(kind).sample(listed, min(len(listed), examples(2, 200)))
     for copies, copy in enumerate(listed, 1):
         report = reports[copies % len(reports)] if copy.acts else "text"
         reason = companions.wrong_with(kind, copy, report)
         assert not reason, f"{copy.what}, {report}: {reason}"
-    assert copies >= 3
+    assert copies
 
 
 @pytest.mark.parametrize("kind", companions.COMPANIONS)

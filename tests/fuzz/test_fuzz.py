@@ -22,7 +22,7 @@ from tests.fuzz.commands import commands
 from tests.support.cases import each_case, examples
 
 EXECUTIONS = {
-    "check": examples(250, 1500),
+    "check": examples(150, 1500),
     "language": examples(150, 800),
     "run": examples(80, 250),
     "prove": examples(15, 50),

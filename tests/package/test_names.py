@@ -21,16 +21,37 @@ def trees() -> dict[str, ast.Module]:
 
 @cache
 def _trees(folder: str) -> dict[str, ast.Module]:
+    return {name: ast.parse(text) for name, text in texts(folder).items()}
+
+
+@cache
+def texts(folder: str) -> dict[str, str]:
+    """The text of each module of a folder, by name."""
     paths = (path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.py"))
-    return {_module(path): ast.parse((ROOT / path).read_text("utf-8")) for path in paths}
+    return {_module(path): (ROOT / path).read_text("utf-8") for path in paths}
+
+
+@cache
+def statements(folder: str = "sonnx") -> dict[str, list[ast.stmt]]:
+    """The statements of each module of a folder, by name."""
+    return {name: [*_statements(tree)] for name, tree in _trees(folder).items()}
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements in a node, without a look at their expressions, of which there are ten times as many."""
+    for part in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for each in getattr(node, part, ()):
+            if isinstance(each, ast.stmt):
+                yield each
+            yield from _statements(each)
 
 
 @cache
 def imports() -> dict[str, list[ast.Import | ast.ImportFrom]]:
     """The statements of import in each module, by name."""
     return {
-        name: [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-        for name, tree in trees().items()
+        name: [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        for name, nodes in statements().items()
     }
 
 
@@ -64,8 +85,8 @@ def test_a_function_that_is_imported_by_its_name_alone_has_one_definition() -> N
         for module, tree in modules.items()
     }
     homes: dict[str, set[str]] = {}
-    for tree in modules.values():
-        for node in ast.walk(tree):
+    for nodes in (statements() | statements("proofs")).values():
+        for node in nodes:
             if isinstance(node, ast.ImportFrom) and node.module in functions:
                 for alias in node.names:
                     if alias.asname is None and alias.name in functions[node.module]:
@@ -77,12 +98,12 @@ def test_a_function_that_is_imported_by_its_name_alone_has_one_definition() -> N
 
 def test_no_local_is_named_like_a_class_of_another_meaning() -> None:
     """Of names of several words: single words such as `text` or `place` say what a value is for, whatever its class."""
-    classes = {node.name for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    classes = {node.name for nodes in statements().values() for node in nodes if isinstance(node, ast.ClassDef)}
     class_of = {_snake_case(name): name for name in classes if "_" in _snake_case(name)}
     misnamed = {
         (module, name, stated)
-        for module, tree in trees().items()
-        for function in ast.walk(tree) if isinstance(function, ast.FunctionDef)
+        for module, nodes in statements().items()
+        for function in nodes if isinstance(function, ast.FunctionDef)
         for name, stated in _stated_classes(function)
         if name in class_of and stated not in (class_of[name], f"_{class_of[name]}")
     }  # fmt: skip
@@ -93,13 +114,15 @@ def test_no_local_is_named_like_a_type_variable() -> None:
     """`value_t` for a value of the type ValueT says nothing: the name is lost where the type is generic."""
     variables = {
         _snake_case(node.targets[0].id)
-        for tree in trees().values()
-        for node in ast.walk(tree)
+        for nodes in statements().values()
+        for node in nodes
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_type_variable(node.value)
     }
+    suspected = re.compile(rf"\b(?:{'|'.join(name for name in variables if '_' in name)})\b")
     names = {
         (module, node.id)
         for module, tree in trees().items()
+        if suspected.search(texts("sonnx")[module])
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in variables and "_" in node.id
     }
@@ -158,10 +181,12 @@ def _is_type_variable(value: ast.expr) -> bool:
 
 def _stated_classes(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
     """The arguments and locals of a function with the class that an annotation or a construction states."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.arg):
-            yield from ((node.arg, stated) for stated in _annotated(node.annotation))
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+    signature = function.args
+    several = [each for each in (signature.vararg, signature.kwarg) if each]
+    for argument in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs, *several):
+        yield from ((argument.arg, stated) for stated in _annotated(argument.annotation))
+    for node in _statements(function):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             yield from ((node.target.id, stated) for stated in _annotated(node.annotation))
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             yield from ((node.targets[0].id, stated) for stated in _constructed(node.value))

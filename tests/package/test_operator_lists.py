@@ -55,13 +55,19 @@ def _names(element: ast.AST) -> set[str]:
 
 def lists_of_operators(source: str) -> Iterator[tuple[int, list[str]]]:
     """The lines with many names of operators together, and the names; a text of words that are names counts too."""
-    tree = ast.parse(source)
+    words = {*re.findall(r"[A-Za-z]\w*", source)}
+    if (
+        len((NAMES & words) | {each for each in words if each.isupper() and each.replace("_", "") in BY_CONSTANT})
+        < MANY
+    ):
+        return  # most files: it costs time to parse them
+    nodes = [*ast.walk(ast.parse(source))]
     documented = {
         id(node.body[0].value)  # type: ignore[attr-defined]
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         found = frozenset(name for element in _elements(node) for name in _names(element))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
             words = re.findall(r"\w+", node.value)

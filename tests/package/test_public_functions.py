@@ -5,9 +5,7 @@ from __future__ import annotations
 import html
 import inspect
 import json
-import os
 import pydoc
-import re
 import subprocess
 import sys
 import types
@@ -129,14 +127,17 @@ def test_a_model_that_does_not_conform_carries_its_report() -> None:
         assert "Max.Y-shape" in stop.value.report.to_text()
 
 
-def test_a_comparison_is_that_of_the_command_line(fine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = sonnx.compare(fine, "reference", name=str(fine), hashed=True, max_ulp=0)
+def test_a_comparison_is_that_of_the_command_line(fine: Path, tmp_path: Path) -> None:
+    report = sonnx.compare(fine, "reference", name=str(fine), hashed=True, max_ulp=0, class_runs=4)
     assert isinstance(report, sonnx.ComparisonReport)
     assert (report.exit_code, report.broken_bounds) == (0, ())
-    arguments = ["compare", str(fine), "--runtime", "reference", "--max-ulp", "0"]
-    assert sonnx.compare(fine, "reference", name=str(fine), max_ulp=0).to_text() == printed(capsys, *arguments)
-    for form in spread(sorted(HASHED & {"json", "html", "sarif", "markdown"}), 2):
-        assert report.to_format(form) == printed(capsys, *arguments, "--format", form)
+    formats = ["text", *sorted(HASHED & {"json", "html", "sarif", "markdown"})]
+    options = [part for form in formats for part in ("--format", f"{form}={tmp_path / form}")]
+    assert (
+        command(["compare", str(fine), "--runtime", "reference", "--max-ulp", "0", "--class-runs", "4", *options]) == 0
+    )
+    for form in formats:
+        assert (tmp_path / form).read_text("utf-8") == report.to_format(form)
 
 
 def test_a_pack_is_written_whole(fine: Path, tmp_path: Path) -> None:
@@ -287,30 +288,3 @@ def test_a_document_of_several_reports_is_refused(tmp_path: Path) -> None:
     assert command(["check", *models, "--format", "json", "--output", str(tmp_path / "two.json")]) == 1
     with pytest.raises(sonnx.UsageError, match="2 reports"):
         sonnx.load_report(tmp_path / "two.json")
-
-
-def test_the_programs_of_the_documents_are_typed(tmp_path: Path) -> None:
-    """By mypy --strict, as a client of the installed package sees it."""
-    pages = ["README.md", "docs/library.md", "docs/how-to-engineer.md", "docs/how-to-tool-builder.md"]
-    texts = [(ROOT / page).read_text("utf-8") for page in pages]
-    programs = [part for text in texts for part in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)]
-    assert len(programs) >= 4
-    files = [tmp_path / f"program_{number}.py" for number in range(len(programs))]
-    for file, program in zip(files, programs, strict=True):
-        file.write_text(program)
-    mypy = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--config-file",
-        os.devnull,
-        "--cache-dir",
-        str(ROOT / ".mypy_cache" / "programs"),
-    ]
-    environment = {**os.environ, "MYPYPATH": str(ROOT)}
-    done = subprocess.run(
-        [*mypy, "--follow-imports", "silent", *map(str, files)], capture_output=True, text=True, check=False,
-        env=environment, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout

@@ -204,7 +204,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("file", "old", "new", "said"), BROKEN)
+@pytest.mark.parametrize(("file", "old", "new", "said"), spread(BROKEN, 18))
 def test_broken_data_are_refused_twice(copy: Path, file: str, old: str, new: str, said: str) -> None:
     broken(copy, file, old, new)
     assert not validator(schema_of(file)).is_valid(load(file, copy))

@@ -48,6 +48,7 @@ from sonnx.report.rules import rules_of
 from sonnx.report.theorems import TheoremReport
 from sonnx.rewriter import fix_report
 from sonnx.rewriter.fix import fix
+from tests.support.cases import spread
 from tests.support.editions import NEWEST
 from tests.support.model_texts import HOSTILE
 from tests.support.paths import ROOT
@@ -312,7 +313,7 @@ def test_an_open_answer_does_not_look_green(theorems: Document) -> None:
 # ------------------------------------------------------------------ the command line
 
 
-@pytest.mark.parametrize("name", RESULT_FORMATS)
+@pytest.mark.parametrize("name", spread(RESULT_FORMATS, 4))
 def test_the_format_of_a_proof_never_changes_the_exit_code_and_repeats(name: str, capsys: Any, tmp_path: Path) -> None:
     assert run(["prove", SYMBOLIC, "--assume", "N==M", "--format", name]) == 0
     capsys.readouterr()
@@ -364,7 +365,7 @@ def test_a_report_that_cannot_be_written_is_one_sentence_about_its_file(command:
     assert sorted(map(str, Path().rglob("*"))) == before
 
 
-@pytest.mark.parametrize("name", RESULT_FORMATS)
+@pytest.mark.parametrize("name", spread(RESULT_FORMATS, 4))
 def test_a_model_that_does_not_conform_has_the_report_of_the_check(name: str, model: str, capsys: Any) -> None:
     wrong = onnx.load(model)
     wrong.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 3

@@ -119,7 +119,7 @@ def test_closed_descriptors_of_the_parent(closed: str) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize(("closing", "line"), crossed(CLOSINGS, COMMANDS, every=2))
+@pytest.mark.parametrize(("closing", "line"), crossed(CLOSINGS, COMMANDS, every=4))
 def test_closed_descriptors_of_a_command(closing: str, line: str, tmp_path: Path) -> None:
     for name in ("m.onnx", "n.onnx"):
         (tmp_path / name).write_bytes(chain(1).SerializeToString())

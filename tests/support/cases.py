@@ -9,7 +9,7 @@ import functools
 import inspect
 import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -26,6 +26,12 @@ def spread(cases: Iterable[Case], number: int) -> list[Case]:
     if DEEP or len(found) <= number:
         return found
     return [found[place * (len(found) - 1) // (number - 1)] for place in range(number)]
+
+
+def first_of_each(cases: Iterable[Case], kind: Callable[[Case], Hashable]) -> list[Case]:
+    """The first case of each kind; in a deep run all."""
+    listed = list(cases)
+    return listed if DEEP else list({kind(case): case for case in reversed(listed)}.values())[::-1]
 
 
 def examples(number: int, deep: int) -> int:

@@ -29,6 +29,7 @@ from onnx import numpy_helper
 from sonnx.cli.main import run
 from tests.support.invariants import acting
 from tests.support.paths import DOCS, ROOT
+from tests.support.shared_suites import made_once
 
 MODEL = """<ir_version: 10, opset_import: ["" : 14]> g (float[2, 3] x) => (float[2, 2] y)
 <float[3, 2] w = {1, 2, 3, -1, 0.5, 0.25}> { m = MatMul (x, w) y = Relu (m) }"""
@@ -116,10 +117,35 @@ def quietly(arguments: Sequence[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+_SHARED = list[Path]()
+"""The folder that `share` was told."""
+
+
+def share(folder: Path) -> None:
+    """Let the processes that share a folder make the files once: the first writes them there."""
+    if not _SHARED:
+        _SHARED.append(folder)
+
+
 @cache
 def files() -> Mapping[str, bytes]:
     """The folder in which every command works: all companions by path."""
-    with TemporaryDirectory() as folder, chdir(folder):
+    if not _SHARED:
+        with TemporaryDirectory() as folder:
+            _write_files(Path(folder))
+            return _contents(Path(folder))
+    return _contents(made_once(_SHARED[0] / "companions", _write_files))
+
+
+def _contents(folder: Path) -> Mapping[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+def _write_files(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    with chdir(folder):
         for name, text in (("m.onnx", MODEL), ("wrong.onnx", WRONG)):
             Path(name).write_bytes(onnx.parser.parse_model(text).SerializeToString())
         for name in ("controller.onnx", "controller.vnnlib"):
@@ -149,9 +175,6 @@ def files() -> Mapping[str, bytes]:
         Path("proofs/manifest.json").write_text(json.dumps({"format": 1, "proofs": 0, "questions": []}))
         Path("project").mkdir()
         Path("project/pyproject.toml").write_text(PROJECT)
-        return {
-            path.relative_to(".").as_posix(): path.read_bytes() for path in sorted(Path().rglob("*")) if path.is_file()
-        }
 
 
 def _write_outputs(suite: Path, outputs: Path) -> None:

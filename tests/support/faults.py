@@ -22,6 +22,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,7 +47,7 @@ LINES: Mapping[str, str] = {
     "diff": "diff wrong.onnx fixed.onnx --format json --output out.json",
     "rules": "rules --since 2025-11 m.onnx wrong.onnx --format json --output out.json",
     "export": "export why3 exported",
-    "compare": "compare m.onnx --unchecked --runtime reference --random 1 --format json --output out.json",
+    "compare": "compare m.onnx --unchecked --runtime reference --random 1 --class-runs 2 --output out.json",
     "suite report": "suite report suite --format json --output out.json",
     "suite run": "suite run suite --runtime reference --resume results --format json --output out.json",
     "suite run that goes on": "suite run suite --runtime reference --resume finished --format json --output out.json",
@@ -61,6 +62,8 @@ LINES: Mapping[str, str] = {
 """A line of each command that reads or writes files of the user, but `qualify`, which runs the others for minutes."""
 SLOW = ("audit", "audit of a pack", "suite run", "suite run that goes on", "suite make", "theorems")
 """Commands of more than a second."""
+WITH_PROCESSES = ("check of several", "check that goes on", "compare")
+"""Commands of some tenths of a second: they start processes."""
 VARYING = ("run.json",)
 """Files that differ between equal runs."""
 UNFINISHED = "making.jsonl"
@@ -265,6 +268,19 @@ class Harmed(NamedTuple):
     """What is wrong, "" if nothing is."""
 
 
+@cache
+def unharmed(line: str) -> Outcome:
+    """How a command ends in a fresh folder."""
+    with TemporaryDirectory() as place:
+        folder = Path(place) / "folder"
+        folder.mkdir()
+        lay_out(folder, line)
+        outcome = run_in(folder, line)
+    if outcome.code not in (0, 1, 3):
+        raise RuntimeError(f"{line} ends with {outcome.code}: {outcome.said}")
+    return outcome
+
+
 def tried(name: str, number: int | None, seed: int, harms: tuple[Harm, ...]) -> Iterator[Harmed]:
     """Run a command with so many harms of the given sorts; with all its calls if the number is None."""
     line, draw = LINES[name], random.Random(f"{name} {seed}")
@@ -276,10 +292,7 @@ def tried(name: str, number: int | None, seed: int, harms: tuple[Harm, ...]) -> 
             folder.mkdir()
             lay_out(folder, line)
 
-        fresh()
-        expected = run_in(folder, line)
-        if expected.code not in (0, 1, 3):
-            raise RuntimeError(f"{name} ends with {expected.code}: {expected.said}")
+        expected = unharmed(line)
         for harm, at in _places(harms, expected.calls, number, draw):
             fresh()
             outcome = run_in(folder, line, at, harm, seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy
 import onnx
 
 from tests.support.paths import ROOT
+from tests.support.shared_suites import made_once
 
 
 @cache
@@ -21,13 +21,12 @@ def node_tests() -> tuple[Any, ...]:
     kept = ROOT / "build" / f"node-tests-{onnx.__version__}-{numpy.__version__}.pickle"
     if kept.is_file():
         return tuple(pickle.loads(kept.read_bytes()))
+    return tuple(pickle.loads(made_once(kept, _generate).read_bytes()))
+
+
+def _generate(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
 
-        made = tuple(collect_testcases(None))
-    kept.parent.mkdir(exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:
-        file.write(pickle.dumps(made))
-    Path(file.name).replace(kept)
-    return made
+        path.write_bytes(pickle.dumps(tuple(collect_testcases(None))))
