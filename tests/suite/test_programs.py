@@ -29,7 +29,7 @@ from sonnx.suite.archive import StoredCase, Suite, archive_of, read_cases, read_
 from sonnx.suite.making import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.report import SuiteReport
-from sonnx.suite.result import message_and_details
+from sonnx.suite.result import SuiteRun, message_and_details
 from sonnx.suite.runs import judge_outputs, run_suite
 from tests.support.editions import NEWEST
 from tests.support.processes import still_running
@@ -55,6 +55,11 @@ def suite(made: Suite, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "suite.json").write_text(json_text(smaller), "utf-8")
     assert {each.case.edition for each in found} == {NEWEST}
     return folder
+
+
+@pytest.fixture(scope="module")
+def ran(suite: Path) -> SuiteRun:
+    return run_suite(suite, RunOptions(runtime="reference"))
 
 
 def program(script: str) -> str:
@@ -358,7 +363,9 @@ def test_the_runner_of_a_target_says_how_it_is_used(words: list[str], monkeypatc
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "github", "junit", "html", "sarif"])
-def test_no_string_of_a_suite_is_printed_as_a_command(suite: Path, tmp_path: Path, name: str) -> None:
+def test_no_string_of_a_suite_is_printed_as_a_command(
+    suite: Path, ran: SuiteRun, tmp_path: Path, name: str
+) -> None:
     """Every string of suite.json has an escape sequence and a command of a build service."""
     hostile = "\x1b[31m\n::error::x"
     [part] = read_suite(suite).parts
@@ -368,7 +375,6 @@ def test_no_string_of_a_suite_is_printed_as_a_command(suite: Path, tmp_path: Pat
     )  # fmt: skip
     (tmp_path / "suite.json").write_text(json_text(changed), "utf-8")
     report = SuiteReport.of(read_suite(tmp_path))
-    found = run_suite(suite, RunOptions(runtime="reference"))
-    for text in (report.to_format(name), structs.replace(found, hypotheses=hostile, suite=hostile).to_format(name)):
+    for text in (report.to_format(name), structs.replace(ran, hypotheses=hostile, suite=hostile).to_format(name)):
         assert "\x1b" not in text
         assert not [line for line in text.splitlines() if line.startswith("::error::x")]

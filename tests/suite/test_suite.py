@@ -22,8 +22,7 @@ from sonnx.suite.archive import StoredCase, Suite, read_cases, read_suite, tenso
 from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import JudgedDifference, differences
 from sonnx.suite.kept_results import KeptResults
-from sonnx.suite.making import make_suite
-from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.options import RunOptions
 from sonnx.suite.other_reading import is_value_by_onnx
 from sonnx.suite.runs import is_instead, judge_outputs, run_suite
 from tests.support.editions import NEWEST
@@ -35,11 +34,6 @@ SCHEMAS = Path(sonnx.__file__).parent / "report"
 @pytest.fixture(scope="module")
 def suite(relu: Suite) -> Suite:
     return relu
-
-
-@pytest.fixture(scope="module")
-def of_two(tmp_path_factory: pytest.TempPathFactory) -> Suite:
-    return make_suite(tmp_path_factory.mktemp("two") / "suite", MakeOptions(operator=("Constant", "Acos")))
 
 
 def cases(suite: Suite) -> list[StoredCase]:
@@ -78,7 +72,8 @@ def test_changed_and_missing_outputs_are_deviations_of_their_kinds(suite: Suite,
 
 
 def test_equal_suites_are_equal_files_whatever_process_makes_them(suite: Suite, tmp_path: Path) -> None:
-    sonnx.make_suite(tmp_path / "again", operator=("Relu",), jobs=2)
+    made = sonnx.make_suite(tmp_path / "again", operator=("Relu",), jobs=2)
+    assert (made.archives, made.exit_code) == (suite.archives, 0)
     assert contents(tmp_path / "again") == contents(Path(suite.folder))
 
 
@@ -188,22 +183,21 @@ def test_the_command_reports_what_a_suite_covers(suite: Suite, capsys: pytest.Ca
 
 
 def test_the_functions_do_what_the_command_does(constant: Suite, tmp_path: Path) -> None:
-    made = sonnx.make_suite(tmp_path / "made", operator=("Constant",))
-    assert (made.archives, made.exit_code) == (constant.archives, 0)
+    folder = Path(constant.folder)
     expected_outputs(constant, tmp_path / "outputs")
-    judged = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
+    judged = sonnx.judge_suite(folder, tmp_path / "outputs")
     assert judged.operators["Constant"].within == constant.parts[0].sets
     shutil.rmtree(next((tmp_path / "outputs").iterdir()))
-    missing = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
+    missing = sonnx.judge_suite(folder, tmp_path / "outputs")
     assert missing.operators["Constant"].within < constant.parts[0].sets
     assert (missing.operators["Constant"].refused, missing.exit_code) != (0, 0)
     for suite_run in (judged, missing):
         schema = json.loads((SCHEMAS / "suite_run.schema.json").read_text("utf-8"))
         jsonschema.validate(json.loads(suite_run.to_json()), schema)
     with pytest.raises(sonnx.BadInput, match="has no outputs of a case of the suite"):
-        sonnx.judge_suite(tmp_path / "made", tmp_path / "made")
+        sonnx.judge_suite(folder, folder)
     with pytest.raises(sonnx.UsageError, match="unknown runtime"):
-        sonnx.run_suite(tmp_path / "made", runtime="nothing")
+        sonnx.run_suite(folder, runtime="nothing")
 
 
 def ends_of(operator: str, version: int, values: list[float]) -> tuple[str, Ends]:
