@@ -233,11 +233,11 @@ sonnx.bound(
 """
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", "2"] if DEEP else ["2"])
 def test_a_bisection_that_is_killed_goes_on(jobs: str, tmp_path: Path, halved: tuple[float, Any]) -> None:
     error, once = halved
     kept, lines = tmp_path / "parts.jsonl", 0
-    for _ in range(3):
+    for _ in range(examples(2, 3)):
         words = [sys.executable, "-c", KILLED, str(error), str(kept), jobs]
         with subprocess.Popen(words, cwd=ROOT) as process:
             while process.poll() is None and not (kept.exists() and kept.read_bytes().count(b"\n") > 2 + lines):

@@ -21,7 +21,7 @@ from sonnx.equivalence.axioms import axioms
 from sonnx.equivalence.domain import TermDomain
 from sonnx.equivalence.terms import OWN
 from sonnx.proofs import equivalence, identities, registry
-from tests.support.cases import examples, spread
+from tests.support.cases import crossed, examples, spread
 from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
 from tests.support.paths import ROOT
 from tools import axiom_table
@@ -287,8 +287,7 @@ def normalized(version: int = 17, **attributes: float) -> onnx.ModelProto:
     return made
 
 
-@pytest.mark.parametrize("version", [17, 18])
-@pytest.mark.parametrize("square", ["Pow", "Mul"])
+@pytest.mark.parametrize(("version", "square"), crossed([17, 18], ["Pow", "Mul"], every=2))
 def test_layer_normalization_as_a_pattern(version: int, square: str) -> None:
     found = sonnx.equivalent(normalization(version, square), normalized(version)).result
     assert found.answer == ROUNDING
@@ -319,8 +318,7 @@ def with_gelu(domain: str, **attributes: str) -> onnx.ModelProto:
     return made
 
 
-@pytest.mark.parametrize("order", range(3))
-@pytest.mark.parametrize("domain", ["", "com.microsoft"])
+@pytest.mark.parametrize(("order", "domain"), crossed(range(3), ["", "com.microsoft"], every=2))
 def test_gelu_as_a_pattern(order: int, domain: str) -> None:
     b = Builder(0)
     made = b.model([2, 3], gelu(order)(b))

@@ -24,7 +24,7 @@ from tests.support.ground_terms import GroundTerms
 from tests.support.operator_calls import Compared, Comparison, Draw, Hypotheses, OperatorCalls, operator_calls, statable
 
 ROUNDS = examples(8, 25)
-CHECKED = 2
+CHECKED = examples(1, 2)
 """Calls for each signature whose model is checked."""
 SEEN = Compared()
 

@@ -24,7 +24,7 @@ from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.passes import every_rewrite
 from sonnx.rewriter.sample_inputs import sample_inputs
-from tests.support.cases import each_case
+from tests.support.cases import DEEP, each_case
 
 ROOT = Path(__file__).parent.parent.parent
 CASES = rewrite_cases()
@@ -148,7 +148,7 @@ def test_another_evaluator_gives_the_same_values(case):
             assert numpy.asarray(one).tobytes() == other.tobytes()
 
 
-@ALL
+@each_case("case", CASES if DEEP else CASES[::2], ids=lambda case: case.title)
 def test_fixing_again_does_nothing(case):
     found = fixed(case)
     again = fix(found.model_bytes(), samples=0, **given(case))
@@ -156,7 +156,7 @@ def test_fixing_again_does_nothing(case):
     assert again.model_bytes() == found.model_bytes()
 
 
-@ALL
+@each_case("case", CASES if DEEP else CASES[1::4], ids=lambda case: case.title)
 def test_the_same_input_gives_the_same_bytes(case):
     assert fixed_again(case, samples=0).model_bytes() == fixed(case).model_bytes()
 

@@ -46,7 +46,9 @@ def copied_parts(shared_folder: Path) -> MakeOperators:
     def make(chosen: Sequence[OperatorDefinition], options: MakeOptions, keep: Keep) -> None:
         for described in chosen:
             suite = shared_suite(shared_folder, described.name)
-            keep(described.name, OperatorSuite(suite.parts, (Path(suite.folder) / f"{described.name}.zip").read_bytes()))
+            keep(
+                described.name, OperatorSuite(suite.parts, (Path(suite.folder) / f"{described.name}.zip").read_bytes())
+            )
 
     return make
 

@@ -7,8 +7,8 @@ from itertools import combinations
 import pytest
 
 from sonnx.suite.structures import SATISFIABLE, structures
-from tests.support.cases import DEEP
 from tests.suite.test_structures import family_of, of
+from tests.support.cases import DEEP
 
 
 @pytest.mark.parametrize("operator", ["Relu", "Softmax"] if DEEP else ["Relu"])

@@ -363,9 +363,7 @@ def test_the_runner_of_a_target_says_how_it_is_used(words: list[str], monkeypatc
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "github", "junit", "html", "sarif"])
-def test_no_string_of_a_suite_is_printed_as_a_command(
-    suite: Path, ran: SuiteRun, tmp_path: Path, name: str
-) -> None:
+def test_no_string_of_a_suite_is_printed_as_a_command(suite: Path, ran: SuiteRun, tmp_path: Path, name: str) -> None:
     """Every string of suite.json has an escape sequence and a command of a build service."""
     hostile = "\x1b[31m\n::error::x"
     [part] = read_suite(suite).parts
