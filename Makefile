@@ -45,14 +45,20 @@ deep:
 
 # The lists of which `make test` takes a part and that nothing else takes whole; five minutes on two cores.
 WHOLE_OPERATORS := $(patsubst %,operators/test_%.py, cells convtranspose definitions elementwise empty_tensors every_type \
-  formulas kernels resize)
-WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, around caps maxima networks random_models recorded_bounds transfers)
-WHOLE_PROVER := $(patsubst %,prover/test_%.py, operator_translation prove_model smt_interpretation terms theorems written_conditions)
-WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) evidence/test_qualify.py profile/test_cases.py \
-  numerics/test_rounding.py suite/test_bounded.py executor/test_run_hostile.py executor/test_peer_refusals.py \
-  checker/test_node_verdicts.py checker/test_cost.py equivalence/test_fixed_models.py \
-  equivalence/test_attributes.py equivalence/test_elementwise.py package/test_public_functions.py rewriter/test_gate.py \
-  base/test_printable.py rewriter/test_prediction.py properties/test_chain_layers.py supervise/test_service.py \
+  facts formulas kernels pooling resize structural)
+WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, around caps constant_inputs factors_of_terms fusions maxima networks \
+  random_models recorded_bounds transfers)
+WHOLE_PROVER := $(patsubst %,prover/test_%.py, builtin_terms certificates derived driver operator_translation prove_model \
+  smt_interpretation symbolic_execution terms theorems witness written_conditions)
+WHOLE_REWRITER := $(patsubst %,rewriter/test_%.py, approximations attention dynamic_quantization fix gate prediction \
+  products_and_order quantized_numbers recurrent_cells transpositions)
+WHOLE_SUITE := $(patsubst %,suite/test_%.py, bounded examples known_defects matrix networks pairs suite)
+WHOLE_EQUIVALENCE := $(patsubst %,equivalence/test_%.py, attributes elementwise equivalence fixed_models identities narrowings)
+WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) $(WHOLE_REWRITER) $(WHOLE_SUITE) $(WHOLE_EQUIVALENCE) \
+  evidence/test_qualify.py profile/test_cases.py numerics/test_rounding.py executor/test_run_hostile.py \
+  executor/test_peer_refusals.py executor/test_reproducible.py executor/test_result_boundaries.py \
+  checker/test_node_verdicts.py checker/test_cost.py package/test_public_functions.py base/test_printable.py \
+  properties/test_certificates.py properties/test_chain_layers.py supervise/test_service.py \
   cli/test_file_names.py cli/test_names_of_other_encodings.py checker/test_onnx_refusals.py
 whole: $(VENV)/installed
 	SONNX_DEEP=1 $(BIN)/pytest --numprocesses auto --dist load $(WHOLE:%=tests/%)

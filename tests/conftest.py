@@ -27,7 +27,7 @@ from tests.support.model_texts import TEXTS, hostile, model_of
 from tests.support.paths import ROOT
 
 settings.register_profile(
-    "same", max_examples=examples(50, 100), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    "same", max_examples=examples(30, 100), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("same")
 """No test asserts a time, and two runs try the same; `make campaign` and `make fuzz` look further."""

@@ -325,8 +325,14 @@ def test_nodes_that_take_the_place_of_one_have_names_of_their_own():
 # ------------------------------------------------------------------ the page
 
 
-def test_the_page_lists_every_rewrite():
-    assert "".join(table.rewrites()) in PAGES
+def test_the_page_lists_every_rewrite(monkeypatch):
+    """In a run that is not deep without the number of nodes, for which every case is rewritten."""
+    if DEEP:
+        assert "".join(table.rewrites()) in PAGES
+    monkeypatch.setattr(table, "nodes_for_one", dict)
+    rows = [row.removesuffix(" |\n") for row in table.rewrites()]
+    assert [row for row in rows if f"\n{row}" not in PAGES] == []
+    assert PAGES.index(rows[-1]) - PAGES.index(rows[0]) < sum(len(row) + 30 for row in rows)
 
 
 @each_case("path", sorted((ROOT / "tests" / "models").glob("*.onnx")), ids=lambda path: path.stem)
