@@ -55,7 +55,8 @@ WHOLE_REWRITER := $(patsubst %,rewriter/test_%.py, approximations attention dyna
 WHOLE_SUITE := $(patsubst %,suite/test_%.py, bounded examples known_defects matrix networks pairs suite)
 WHOLE_EQUIVALENCE := $(patsubst %,equivalence/test_%.py, attributes elementwise equivalence fixed_models identities narrowings)
 WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) $(WHOLE_REWRITER) $(WHOLE_SUITE) $(WHOLE_EQUIVALENCE) \
-  evidence/test_qualify.py profile/test_cases.py numerics/test_rounding.py executor/test_run_hostile.py \
+  evidence/test_qualify.py profile/test_cases.py numerics/test_rounding.py \
+  executor/test_node_values.py executor/test_run_hostile.py \
   executor/test_peer_refusals.py executor/test_reproducible.py executor/test_result_boundaries.py \
   checker/test_node_verdicts.py checker/test_cost.py package/test_public_functions.py base/test_printable.py \
   properties/test_certificates.py properties/test_chain_layers.py supervise/test_service.py \
