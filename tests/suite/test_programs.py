@@ -12,6 +12,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,12 @@ def program(script: str) -> str:
     return f"sh -c {shlex.quote(script)} prog {{model}} {{outputs}}"
 
 
+@cache
+def run_of(suite: Path, script: str) -> SuiteRun:
+    """What a suite reports of a program that is a script."""
+    return run_suite(suite, RunOptions(program=program(script), timeout=1))
+
+
 OTHER_TYPE, OTHER_SHAPE = ("'" + "".join(f"\\{byte:03o}" for byte in data) + "'" for data in (
     b"\x08\x01\x10\x0e\x4a\x08" + bytes(8), b"\x08\x07\x10\x0b\x4a\x38" + bytes(56)
 ))  # fmt: skip
@@ -96,7 +103,7 @@ OTHER_TYPE, OTHER_SHAPE = ("'" + "".join(f"\\{byte:03o}" for byte in data) + "'"
     ],
 )
 def test_what_a_program_does_is_a_result(suite: Path, script: str, kind: str, said: str) -> None:
-    found = run_suite(suite, RunOptions(program=program(script), timeout=1))
+    found = run_of(suite, script)
     assert {each.kind for each in found.deviations} <= {*kind.split(" or ")}
     assert sum(each.number for each in found.deviations) == 2
     assert all(said in each.difference.actual for each in found.deviations)
@@ -107,14 +114,14 @@ def test_what_a_program_does_is_a_result(suite: Path, script: str, kind: str, sa
 @pytest.mark.parametrize(
     ("script", "sentence"),
     [
-        ("exit 1", "the call is refused: exit code 1, nothing on standard error"),
+        ("exit 3", "the call is refused: exit code 3, nothing on standard error"),
         ("kill -SEGV $$", "the run failed: it ended with signal 11 (Segmentation fault)"),
         ("true", "output 0 is missing"),
         (f'printf {OTHER_TYPE} > "$2/output_0.pb"', "output 0 has the type complex64, expected "),
     ],
 )
 def test_a_report_says_what_came_in_a_sentence(suite: Path, script: str, sentence: str) -> None:
-    found = run_suite(suite, RunOptions(program=program(script), timeout=5))
+    found = run_of(suite, script)
     assert all(sentence in message_and_details(deviation)[0] for deviation in found.deviations)
 
 
