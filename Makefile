@@ -43,21 +43,10 @@ pytest: $(VENV)/installed
 deep:
 	SONNX_DEEP=1 $(MAKE) pytest
 
-# The lists of which `make test` takes a part and that nothing else takes whole; five minutes on two cores.
-WHOLE_OPERATORS := $(patsubst %,operators/test_%.py, cells convtranspose definitions elementwise empty_tensors every_type \
-  formulas kernels resize)
-WHOLE_BOUNDS := $(patsubst %,bounds/test_%.py, around caps maxima networks random_models recorded_bounds transfers)
-WHOLE_PROVER := $(patsubst %,prover/test_%.py, operator_translation prove_model smt_interpretation terms theorems written_conditions)
-WHOLE := $(WHOLE_OPERATORS) $(WHOLE_BOUNDS) $(WHOLE_PROVER) evidence/test_qualify.py evidence/test_integrity.py profile/test_cases.py \
-  numerics/test_rounding.py suite/test_bounded.py executor/test_run_hostile.py executor/test_peer_refusals.py \
-  checker/test_node_verdicts.py checker/test_cost.py equivalence/test_fixed_models.py \
-  equivalence/test_attributes.py equivalence/test_elementwise.py package/test_public_functions.py rewriter/test_gate.py \
-  base/test_printable.py rewriter/test_prediction.py properties/test_chain_layers.py supervise/test_service.py \
-  docs/test_tasks.py fuzz/test_companions.py fuzz/test_commands.py fuzz/test_fuzz.py profile/test_schemas.py \
-  profile/test_drafts.py report/test_results.py tools/test_handover.py checker/test_messages.py checker/test_invariants.py \
-  cli/test_file_names.py cli/test_names_of_other_encodings.py cli/test_faults.py cli/test_damaged_surroundings.py cli/test_budget.py checker/test_onnx_refusals.py
+# The lists of which `make test` takes a part: all cases of the test files that use what takes a part.
+whole: WHOLE = $(shell grep -lE '^from tests.support.cases import .*(crossed|examples|first_of_each|spread|DEEP)' tests/*/test_*.py)
 whole: $(VENV)/installed
-	SONNX_DEEP=1 $(BIN)/pytest --numprocesses auto --dist load $(WHOLE:%=tests/%)
+	SONNX_DEEP=1 $(BIN)/pytest --numprocesses auto --dist load $(WHOLE)
 
 # Small changes of code, and which of them the tests do not detect: a sample of the modules or packages MODULES; each change
 # takes a second and the tests of the package.

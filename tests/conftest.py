@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,12 @@ from sonnx.cli.main import run
 from sonnx.profile import catalogue
 from sonnx.profile.profile_data import Catalogue
 from tests.support.cases import examples
+from tests.support.local_services import LocalService
 from tests.support.model_texts import TEXTS, hostile, model_of
 from tests.support.paths import ROOT
 
 settings.register_profile(
-    "same", max_examples=examples(50, 100), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    "same", max_examples=examples(30, 100), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("same")
 """No test asserts a time, and two runs try the same; `make campaign` and `make fuzz` look further."""
@@ -64,6 +66,15 @@ def without_dry_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """In other tests a check in this process makes no dry run, which takes a process of its own."""
     if request.path.parent.name not in WITH_DRY_RUN:
         monkeypatch.setattr("sonnx.cli.commands.check.announced_forecast", lambda reports, file: None)
+
+
+@pytest.fixture(scope="module")
+def runtimes_in_this_process() -> Iterator[None]:
+    """Runtimes get the same messages, but from this process: a process of each would import everything twice a run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sonnx.executor.isolation.Service", LocalService)
+        patch.setattr("sys.path", [*sys.path])
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -89,7 +89,8 @@ class _Runtime:
         return self.inner.identity()
 
     def restart(self) -> bool:
-        self.inner.close()
+        if self.inner.models:  # a process that has loaded none is as a new one
+            self.inner.close()
         return True
 
 

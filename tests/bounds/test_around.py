@@ -40,7 +40,7 @@ def by_onnxruntime(model: onnx.ModelProto, level: int) -> Any:
     return lambda x: session.run(None, {"x": x})[0]
 
 
-@each_case("kind, seed, radius", crossed(SMALL, range(examples(1, 20)), [0.0, 1e-3, 0.05], every=2))
+@each_case("kind, seed, radius", crossed(SMALL, range(examples(1, 20)), [0.0, 1e-3, 0.05], every=3))
 def test_values_lie_within_the_bounds_around_a_reference(kind: str, seed: int, radius: float) -> None:
     """Of the executor for ideal values, and of onnxruntime; by the bounds around the reference alone."""
     model, draw = SMALL[kind](seed), np.random.default_rng(seed)

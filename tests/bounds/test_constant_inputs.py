@@ -17,6 +17,7 @@ from sonnx.bounds.box import Interval
 from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import NotBounded
+from tests.support.cases import spread
 from tests.support.random_models import SampleCall, sample_calls
 from tests.support.recorded_bounds import FLOATS, alone, distinct
 
@@ -44,10 +45,10 @@ def with_constants(
 def test_exact_values_are_inside_whichever_inputs_are_constant(operator: str) -> None:
     """At the ends and the middle of the box, of ranges that were also made narrower by the adjoint pass."""
     chance = random.Random(operator)
-    for call in distinct(sample_calls()[operator]):
+    for call in spread(distinct(sample_calls()[operator]), 2):
         floats = [place for place, kind in enumerate(call.inputs) if isinstance(kind, tuple) and kind[0] in FLOATS]
         for number in range(1, len(floats)):
-            for constants in combinations(floats, number):
+            for constants in spread(combinations(floats, number), 2):
                 _is_inside(*with_constants(call, constants, chance), f"{call.node.op_type} with {constants} constant")
 
 

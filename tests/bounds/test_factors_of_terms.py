@@ -19,7 +19,7 @@ from sonnx.numerics.enclosures.arithmetic import Factors
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.enclosures.values import SumRecord
 from tests.support import fusions
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.fusions import Network, Stage
 
 Array = Any
@@ -124,7 +124,7 @@ def walks(topic: str, count: int) -> Iterator[tuple[Network, SumRecord, Term]]:
 @each_case("topic", ["scaled sums", "constants", "convolutions", "normalization"])
 def test_the_terms_of_fused_operators_have_factors_of_the_sizes(topic: str) -> None:
     counts = Counter[int]()
-    for network, record, term in walks(topic, 120):
+    for network, record, term in walks(topic, examples(70, 120)):
         names = [stage.name for stage in network.stages]
         assert collected(record.factors, record.scalings, term), (names, network.kind, term, record.factors)
         counts[len(term)] += 1

@@ -23,7 +23,6 @@ from sonnx.model.reader import read
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from tests.support.cases import DEEP, crossed, each_case, examples
 from tests.support.ideal import evaluate
-from tests.support.paths import ROOT
 
 ort = pytest.importorskip("onnxruntime")
 CNN = Path(__file__).parent.parent / "models" / "cnn.onnx"
@@ -224,22 +223,25 @@ def test_a_bisection_that_ended_goes_on_and_processes_find_the_same_parts(
 KILLED = """
 import sys
 from pathlib import Path
+import numpy
 import sonnx
-from tests.bounds.test_networks import SMALL, SMALL_BOX
+box = {name: tuple(ends) for name, ends in numpy.load("box.npz").items()}
 sonnx.bound(
-    SMALL.SerializeToString(), SMALL_BOX, unchecked=True, max_error=float(sys.argv[1]), split=600,
-    resume=Path(sys.argv[2]), jobs=int(sys.argv[3]),
+    Path("model.onnx"), box, unchecked=True, max_error=float(sys.argv[1]), split=600, resume=Path(sys.argv[2]),
+    jobs=int(sys.argv[3]),
 )
 """
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", "2"] if DEEP else ["2"])
 def test_a_bisection_that_is_killed_goes_on(jobs: str, tmp_path: Path, halved: tuple[float, Any]) -> None:
     error, once = halved
     kept, lines = tmp_path / "parts.jsonl", 0
-    for _ in range(3):
+    (tmp_path / "model.onnx").write_bytes(SMALL.SerializeToString())
+    np.savez(tmp_path / "box.npz", **{name: np.stack(ends) for name, ends in SMALL_BOX.items()})
+    for _ in range(examples(2, 3)):
         words = [sys.executable, "-c", KILLED, str(error), str(kept), jobs]
-        with subprocess.Popen(words, cwd=ROOT) as process:
+        with subprocess.Popen(words, cwd=tmp_path) as process:
             while process.poll() is None and not (kept.exists() and kept.read_bytes().count(b"\n") > 2 + lines):
                 time.sleep(0.01)
             process.kill()

@@ -7,7 +7,7 @@ import pytest
 from tests.support.bounded_models import bounded_model, exact_values, outside, points
 from tests.support.cases import DEEP
 
-BLOCKS, SEEDS = 4, 200 if DEEP else 12
+BLOCKS, SEEDS = 4, 200 if DEEP else 8
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

@@ -21,7 +21,7 @@ from sonnx.equivalence.interpretation.domain import TermDomain
 from sonnx.equivalence.terms.axioms import axioms
 from sonnx.equivalence.terms.store import OWN
 from sonnx.proofs import equivalence, identities, registry
-from tests.support.cases import examples, spread
+from tests.support.cases import DEEP, crossed, examples, spread
 from tests.support.equivalence_mutants import FAMILIES, Builder, judged, optimized, pairs, refuted
 from tests.support.paths import ROOT
 from tools import axiom_table
@@ -136,7 +136,7 @@ def test_a_scale_by_channel_does_not_pass_another_shape_of_a_convolution() -> No
     assert answer(build(True), build(False), [2, 2, 3, 3]).result.answer == DIFFERENT
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(examples(3, 6)))
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda each: each.__name__)
 def test_what_an_optimizer_folds(family: Callable[[int], onnx.ModelProto], seed: int) -> None:
     model = family(seed)
@@ -287,13 +287,13 @@ def normalized(version: int = 17, **attributes: float) -> onnx.ModelProto:
     return made
 
 
-@pytest.mark.parametrize("version", [17, 18])
-@pytest.mark.parametrize("square", ["Pow", "Mul"])
+@pytest.mark.parametrize(("version", "square"), crossed([17, 18], ["Pow", "Mul"], every=2))
 def test_layer_normalization_as_a_pattern(version: int, square: str) -> None:
     found = sonnx.equivalent(normalization(version, square), normalized(version)).result
     assert found.answer == ROUNDING
     assert any(each.startswith("LayerNormalization means") for each in found.assumptions)
-    for other in (normalized(version, epsilon=2e-5), normalized(version, stash_type=10)):
+    others = [normalized(version, epsilon=2e-5), normalized(version, stash_type=10)]
+    for other in others if DEEP else [others[version == 18]]:
         assert sonnx.equivalent(normalization(version, square), other).result.answer == UNDECIDED
     report = sonnx.equivalent(normalization(version, square), normalized(version, axis=0)).result
     assert report.witness is not None and report.witness.implementation.startswith("onnx.reference")
@@ -319,8 +319,7 @@ def with_gelu(domain: str, **attributes: str) -> onnx.ModelProto:
     return made
 
 
-@pytest.mark.parametrize("order", range(3))
-@pytest.mark.parametrize("domain", ["", "com.microsoft"])
+@pytest.mark.parametrize(("order", "domain"), crossed(range(3), ["", "com.microsoft"], every=2))
 def test_gelu_as_a_pattern(order: int, domain: str) -> None:
     b = Builder(0)
     made = b.model([2, 3], gelu(order)(b))

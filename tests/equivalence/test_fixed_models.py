@@ -59,7 +59,7 @@ def test_a_fixed_model_is_the_same_function(name: str) -> None:
     assert answer(ROOT / name, fixed) is Answer.IDENTICAL
 
 
-@each_case("case", spread(rewrite_cases(), 40), ids=lambda case: case.title)
+@each_case("case", spread(rewrite_cases(), 25), ids=lambda case: case.title)
 def test_a_rewritten_model_is_the_same_function(case: RewriteCase) -> None:
     data, options = case.model_bytes(), case.options()
     report = sonnx.fix(data, samples=1, **{**options, "bind": options["bind"] or None})

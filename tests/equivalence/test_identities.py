@@ -178,7 +178,7 @@ def _chain(elements: tuple[str, str, str]) -> tuple[bytes, bytes]:
     return model(twice, first, output=third), model(f"y = Cast <to = {NAMES[third]}> (x)", first, output=third)
 
 
-@each_case("elements", spread(CHAINS, 200))
+@each_case("elements", spread(CHAINS, 70))
 def test_chains_of_conversions(elements: tuple[str, str, str]) -> None:
     """Where a chain is called identical to one conversion, all special values of the source are converted alike."""
     pair = _chain(elements)

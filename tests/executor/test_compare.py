@@ -30,6 +30,7 @@ from tests.support.cases import each_case
 SCHEMA = json.loads((Path(sonnx.__file__).parent / "report/comparison.schema.json").read_text("utf-8"))
 STRICT = ComparisonLimits(max_ulp=0, zero_signs=True)
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
 
 
 # ------------------------------------------------------------------ distances

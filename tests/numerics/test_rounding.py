@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonnx.numerics import rounding
-from tests.support.cases import each_case, spread
+from tests.support.cases import each_case, examples, spread
 from tests.support.oracle import FLOATS, KINDS, bits, number, special_patterns
 
 
@@ -46,7 +46,7 @@ def test_the_sign_of_zero():
     assert rounding.nearest(Fraction(1, 2**200), kind, negative_zero=True) == 0
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(200, 600), deadline=None)
 @given(st.integers(-(2**140), 2**140), st.integers(-1300, 1100))
 def test_double_and_float_as_python_converts_them(significand, exponent):
     """Division of whole numbers is correctly rounded in Python; float from double is, where double is exact."""

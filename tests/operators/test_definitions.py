@@ -103,7 +103,7 @@ OPERATIONS = {
 @each_case("operator", OPERATIONS)
 def test_operations_are_rounded_once(operator, name):
     """Exact fractions; ties go to the even number."""
-    some = numpy.concatenate([probes(name, 150), from_bits(name, special_patterns(name), [-1])])
+    some = numpy.concatenate([probes(name, examples(60, 150)), from_bits(name, special_patterns(name), [-1])])
     other = numpy.random.default_rng(2).permutation(some)
     found = bits(by_definition(operator, [some, other])).tolist()
     for p, q, pattern in zip(bits(some).tolist(), bits(other).tolist(), found, strict=True):

@@ -36,8 +36,8 @@ def inside(operator, x):
 @pytest.mark.parametrize("name", SIXTEEN)
 @pytest.mark.parametrize("operator", UNARY)
 def test_every_pattern_of_16_bits(operator, name, monkeypatch):
-    """In a deep run; else a sixteenth."""
-    everything = inside(operator, from_bits(name, spread(range(1 << 16), 1 << 12), [-1]))
+    """In a deep run; else a thirty-second."""
+    everything = inside(operator, from_bits(name, spread(range(1 << 16), 1 << 11), [-1]))
     wanted = by_definition(operator, [everything], **UNARY[operator])
     assert same(by_kernel(operator, [everything], **UNARY[operator]), wanted)
     monkeypatch.setattr(elementwise_kernels, "MIN_TABULATED", 1 << 30)  # the way small tensors take
@@ -96,7 +96,7 @@ def test_pairs_of_special_and_random_elements(operator, name):
 def test_integers(operator, name):
     limits, draw = numpy.iinfo(name), numpy.random.default_rng(2)
     x = numpy.array([0, 1, 2, 3, limits.max, limits.min, limits.max - 1, limits.min + 1, 100], name)
-    x = numpy.concatenate([x, draw.integers(limits.min, limits.max, 60, name, endpoint=True)])
+    x = numpy.concatenate([x, draw.integers(limits.min, limits.max, examples(30, 60), name, endpoint=True)])
     a, b = (numpy.ascontiguousarray(each).reshape(-1) for each in numpy.meshgrid(x, x))
     if operator in ("Div", "Mod"):
         a, b = a[b != 0], b[b != 0]
@@ -124,7 +124,7 @@ BOUNDS = ["0", "-0.0", "1", "-2.5", "6", "inf", "-inf", "nan"]
 @each_case("name", [*FLOATS, "int8", "uint64"])
 def test_clip_with_every_pair_of_bounds(name):
     kind = KINDS[name]
-    x = probes(name, 100) if name in FLOATS else numpy.arange(-9, 9).astype(kind)
+    x = probes(name, examples(50, 100)) if name in FLOATS else numpy.arange(-9, 9).astype(kind)
     for low, high in itertools.product([*BOUNDS, None], repeat=2):
         if name not in FLOATS and any(each in ("-0.0", "-2.5", "inf", "-inf", "nan") for each in (low, high)):
             continue

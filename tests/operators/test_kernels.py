@@ -191,7 +191,7 @@ def small(size):
     return usual_size if size is None else lambda usual: min(usual, size)
 
 
-@settings(max_examples=examples(80, 400), deadline=None)
+@settings(max_examples=examples(50, 400), deadline=None)
 @given(operands(), block_sizes, st.booleans())
 def test_max_in_any_layout(X, block, trusted):
     with pytest.MonkeyPatch.context() as patch:
@@ -203,7 +203,7 @@ def test_max_in_any_layout(X, block, trusted):
         assert same(max_operator.maximum(numpy.broadcast_arrays(*X)), wanted)
 
 
-@settings(max_examples=examples(60, 300), deadline=None)
+@settings(max_examples=examples(40, 300), deadline=None)
 @given(operands(most=1), st.data())
 def test_reduce_max_in_any_layout(X, data):
     [x] = X
@@ -214,7 +214,7 @@ def test_reduce_max_in_any_layout(X, data):
         assert same(reducemax.reduce_max(x, axes), wanted)
 
 
-@settings(max_examples=examples(60, 300), deadline=None)
+@settings(max_examples=examples(40, 300), deadline=None)
 @given(operands(most=1).filter(lambda X: X[0].ndim), st.data())
 def test_arg_max_in_any_layout(X, data):
     [x] = X

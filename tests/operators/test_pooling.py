@@ -88,10 +88,10 @@ def test_indices_of_max_pool():
         assert maxpool.define(made, [X])[1].ravel().tolist() == wanted
 
 
-@pytest.mark.parametrize("name", [*FORMATS, "int8", "uint8"])
-@pytest.mark.parametrize("which", WINDOWS)
-@pytest.mark.parametrize("order", [0, 1])
-@pytest.mark.parametrize("seed", range(8))
+@each_case("name", [*FORMATS, "int8", "uint8"])
+@each_case("which", WINDOWS)
+@each_case("order", [0, 1])
+@each_case("seed", range(examples(4, 8)))
 def test_indices_by_definition_and_by_kernel(name, which, order, seed):
     """Of elements that are hard to order, and of few different ones, the least of the type among them."""
     shape, attributes = WINDOWS[which]

@@ -280,7 +280,7 @@ def evaluated(source, given):
     return ReferenceEvaluator(onnx.load_from_string(source)).run(None, given)[0]
 
 
-@each_case(("how", "mode", "stated"), crossed(COORDINATES[19], ["linear", "cubic"], STATED, every=2))
+@each_case(("how", "mode", "stated"), crossed(COORDINATES[19], ["linear", "cubic"], STATED, every=3))
 def test_as_the_package_evaluates_averages(how, mode, stated):
     """In double, to a tolerance: the evaluator rounds coordinates, to float where scales are given."""
     X = numpy.random.default_rng(1).standard_normal((5, 6))

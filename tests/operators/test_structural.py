@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 
 import sonnx
 from sonnx.numerics.formats import ELEMENTS
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.models import FLOAT, INT64, graph
 from tests.support.nodes import by_definition, by_kernel, prepared
 
@@ -42,7 +42,7 @@ def filled(shape):
     return numpy.arange(int(numpy.prod(shape)), dtype="f4").reshape(shape)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30, 60), deadline=None)
 @given(shapes, st.data())
 def test_transpose(shape, data):
     x, perm = filled(shape), data.draw(st.permutations(range(len(shape))))
@@ -51,7 +51,7 @@ def test_transpose(shape, data):
     assert numpy.array_equal(found, built(wanted, "f4", lambda j: x[tuple(j[perm.index(a)] for a in range(x.ndim))]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30, 60), deadline=None)
 @given(shapes, st.data())
 def test_concat_and_split(shape, data):
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
@@ -76,7 +76,7 @@ def test_concat_and_split(shape, data):
     assert all(numpy.array_equal(one, other) for one, other in zip(pieces, back, strict=True))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(40, 100), deadline=None)
 @given(shapes, st.data())
 def test_slice(shape, data):
     x, rank = filled(shape), len(shape)
@@ -134,7 +134,7 @@ def test_pad_keeps_the_bits_of_its_constant():
     assert found.view("u4").tolist() == [0xFFC12345, 0]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20, 40), deadline=None)
 @given(shapes, st.data())
 def test_shapes_of_the_same_elements(shape, data):
     x = filled(shape)

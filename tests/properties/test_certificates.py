@@ -24,7 +24,7 @@ from sonnx.properties.chain_layers import NotAChain
 from sonnx.properties.chain_search import slope_digits
 from sonnx.properties.chains import Chain
 from sonnx.properties.result import PropertyAnswer
-from tests.support.cases import each_case
+from tests.support.cases import each_case, examples
 from tests.support.certificate_mutants import certified, changed_certificates, outcome, refitted
 from tests.support.layer_networks import computed, image_network, network, session_of, vnnlib
 
@@ -143,7 +143,7 @@ def test_bounds_of_a_chain_contain_what_is_computed(seed: int) -> None:
             assert not checker.excluded(integers, known, box, [[(atom, Fraction(reached))]], [{}])
 
 
-@each_case("seed", range(10))
+@each_case("seed", range(examples(5, 10)))
 def test_bounds_of_image_networks_contain_what_is_computed(seed: int) -> None:
     """As above, for Conv, MaxPool, sums of two values and several outputs, against onnxruntime and exact values."""
     draw = np.random.default_rng(200 + seed)

@@ -20,7 +20,7 @@ from sonnx.workers.certificates import write_certificates
 from sonnx.workers.tasks import WorkPlace
 from sonnx.workers.theorem_questions import QuestionFiles, question_files
 from sonnx.workers.theorems import answer as answer_of_child
-from tests.support.cases import each_case, examples, spread
+from tests.support.cases import each_case, spread
 from tests.support.ethos import needs_ethos, verdict, verdicts
 
 FALSE_SUM = "(set-logic ALL)\n(declare-fun x () Int)\n(assert (> x 3))\n(assert (= (+ x x) 4))\n(check-sat)\n"
@@ -54,14 +54,14 @@ def test_a_proof_that_is_too_large_is_listed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_equal_questions_are_one_and_name_all_they_decide() -> None:
-    selected = [each for each in registry.theorems() if each.id in ("broadcast.by-pairs", "argmax.scan")]
+    selected = [each for each in registry.stated() if each.id in ("broadcast.by-pairs", "argmax.scan")]
     found = certified_questions([*selected, *selected])
     assert len({each.text for each in found}) == len(found)
     assert all(len(each.decides) >= 2 and each.decides[0].startswith(each.name.rpartition(".")[0]) for each in found)
 
 
 def test_a_question_of_a_theorem_and_of_a_refuted_sentence_is_to_be_proved() -> None:
-    theorem = next(each for each in registry.theorems() if each.id == "argmax.unique")
+    theorem = next(each for each in registry.stated() if each.id == "argmax.unique")
     for order in ((theorem, replace(theorem, expected="refuted")), (replace(theorem, expected="refuted"), theorem)):
         assert [each.expected for each in certified_questions(order)] == ["proved"]
     assert [each.expected for each in certified_questions([replace(theorem, expected="refuted")])] == ["refuted"]
@@ -134,7 +134,6 @@ def test_the_checker_accepts_every_proof(tmp_path: Path, sort: str) -> None:
 
 
 ORDER = ("order.third-zero", "order.total")
-EMITTED = [theorem for theorem in registry.theorems() if not theorem.id.startswith("derived.")]
 
 
 def test_writing_questions_says_how_far_it_is(tmp_path: Path) -> None:
@@ -147,7 +146,7 @@ def test_writing_questions_says_how_far_it_is(tmp_path: Path) -> None:
 def test_the_processes_that_ask_questions_write_them(tmp_path: Path, jobs: int) -> None:
     sonnx.prove_theorems(select=ORDER, emit_smt2=tmp_path, jobs=jobs)
     indexed = [line.split("\t") for line in (tmp_path / "index.txt").read_text("utf-8").splitlines()]
-    theorems = [theorem for theorem in registry.theorems() if theorem.id in ORDER]
+    theorems = [theorem for theorem in registry.stated() if theorem.id in ORDER]
     asked = [question for theorem in theorems for question in questions_of(theorem, "z3", theorem.obligations)]
     assert [name for _, _, name in indexed] == [question.name for question in asked]
     for (file, _, _), question in zip(indexed, asked, strict=True):
@@ -158,7 +157,7 @@ def test_the_processes_that_ask_questions_write_them(tmp_path: Path, jobs: int) 
 def test_what_no_process_has_written_is_completed(tmp_path: Path) -> None:
     """As on a cluster, whose machines have other folders."""
     steps: list[str] = []
-    theorems = [theorem for theorem in registry.theorems() if theorem.id in ORDER]
+    theorems = [theorem for theorem in registry.stated() if theorem.id in ORDER]
     with question_files(tmp_path / "alone") as files:
         assert files is not None
         files.complete(theorems, steps.append)
@@ -172,7 +171,7 @@ def test_what_no_process_has_written_is_completed(tmp_path: Path) -> None:
 
 def test_what_a_child_could_not_write_is_left_to_the_parent(tmp_path: Path) -> None:
     """So that a disk that is full ends the command with its own sentence and code."""
-    [theorem] = [theorem for theorem in registry.theorems() if theorem.id == ORDER[0]]
+    [theorem] = [theorem for theorem in registry.stated() if theorem.id == ORDER[0]]
     request = {"theorems": [theorem.id], "solver": "z3", "cache": None, "recorded": True}
     answer = answer_of_child({**request, "questions": str(tmp_path / "absent")})
     assert "listed" not in answer[theorem.id] and "why" not in answer[theorem.id]
@@ -182,14 +181,14 @@ def test_what_a_child_could_not_write_is_left_to_the_parent(tmp_path: Path) -> N
 
 
 def test_an_interrupted_run_leaves_no_questions(tmp_path: Path) -> None:
-    [theorem] = [theorem for theorem in registry.theorems() if theorem.id == ORDER[0]]
+    [theorem] = [theorem for theorem in registry.stated() if theorem.id == ORDER[0]]
     with question_files(tmp_path / "questions") as files:
         assert files is not None
         files.keep(tuple(questions_of(theorem, "z3", theorem.obligations)))
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("theorem", spread(EMITTED, examples(12, len(EMITTED))), ids=lambda theorem: theorem.id)
+@each_case("theorem", lambda: spread(registry.stated(), 12), ids=lambda theorem: theorem.id)
 def test_the_hypotheses_of_a_question_are_those_that_are_printed_alone(theorem: Theorem) -> None:
     for question in questions_of(theorem, "z3", theorem.obligations):
         if not question.obligation.computed and question.obligation.hypotheses:

@@ -25,6 +25,7 @@ from sonnx.prover.signature_family import SignatureFamily, families, signatures
 from sonnx.prover.solvers import find_model, script
 from sonnx.prover.theorem import Obligation, Theorem
 from sonnx.prover.witness import instance
+from tests.support.cases import spread
 from tests.support.proved import chosen_operators, derived_from_chosen
 
 
@@ -46,7 +47,7 @@ def of_kind(kind: str) -> list[Theorem]:
 
 
 def test_hypotheses_can_hold() -> None:
-    for theorem in derived_from_chosen():
+    for theorem in spread(derived_from_chosen(), 40):
         if theorem.expected == "proved":
             for each in theorem.obligations():
                 solver = z3.Solver()
@@ -311,10 +312,11 @@ def made(data: dict[str, Any]) -> OperatorDefinition:
 def test_an_operator_with_products() -> None:
     label = "derived.Reshape-14."
     theorems = [theorem for theorem in derived.about(reshape()) if theorem.id.startswith(label)]
-    assert {theorem.id: status(theorem.obligations()) for theorem in theorems} == {
-        theorem.id: wanted(theorem) for theorem in theorems
-    }
     assert len(theorems) >= 12
+    asked = spread(theorems, 5)
+    assert {theorem.id: status(theorem.obligations()) for theorem in asked} == {
+        theorem.id: wanted(theorem) for theorem in asked
+    }
 
 
 KINDS = """

@@ -14,6 +14,7 @@ from sonnx.proofs import registry
 from sonnx.prover import driver, queries, solvers
 from sonnx.prover.solver_cache import SolverCache
 from sonnx.prover.theorem import Mutant, Obligation, ReplayFailed, Theorem, by_form
+from tests.support.cases import spread
 
 X = z3.Int("x")
 TRUE = Theorem("test.true", "It holds.", "x = x", lambda: [Obligation("holds", (X > 0,), X >= 1)])
@@ -243,7 +244,7 @@ def test_a_counterexample_that_the_code_does_not_show(arguments, capsys):
 
 
 def test_an_answer_does_not_depend_on_what_was_asked_before():
-    found = driver.select(registry.theorems(), ["built-in", "layout"])
+    found = spread(driver.select(registry.theorems(), ["built-in", "layout"]), 8)
     asked = [question for theorem in found for question in queries.questions_of(theorem, "z3", theorem.obligations)]
     forward = [solvers.ask("z3", question.text) for question in asked]
     kept_alive = [z3.Context() for _ in range(3)]

@@ -19,12 +19,12 @@ from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.smt_interpretation import SmtInterpretation
 from sonnx.prover.smt_lists import of_length
 from sonnx.prover.smt_values import RecordValue, SymbolicList, SymbolicString, bool_term, variable
-from tests.support.cases import each_case, examples
+from tests.support.cases import DEEP, each_case, examples
 from tests.support.ground_terms import GroundTerms
 from tests.support.operator_calls import Compared, Comparison, Draw, Hypotheses, OperatorCalls, operator_calls, statable
 
-ROUNDS = examples(8, 25)
-CHECKED = 2
+ROUNDS = examples(5, 25)
+CHECKED = examples(1, 2)
 """Calls for each signature whose model is checked."""
 SEEN = Compared()
 
@@ -66,7 +66,7 @@ def test_every_expression_was_defined_and_nearly_all_conditions_held_and_failed(
         pytest.skip("the comparisons ran in other processes")
     assert [each for each in stated if each not in SEEN.values] == []
     one_sided = [each for each, found in SEEN.values.items() if found in ({True}, {False})]
-    assert len(one_sided) < 0.08 * len(stated), one_sided
+    assert len(one_sided) < (0.08 if DEEP else 0.14) * len(stated), one_sided
 
 
 # The general rules, which are about one value, parameter, input, or group of tensors

@@ -41,7 +41,7 @@ def conforming(family: SignatureFamily) -> tuple[CallInstance, bytes]:
     return call, write(call.model())
 
 
-@each_case("family", spread(FAMILIES, 40), ids=lambda family: family.label)
+@each_case("family", spread(FAMILIES, 25), ids=lambda family: family.label)
 def test_a_conforming_call_is_accepted_by_onnx_too(family: SignatureFamily) -> None:
     _, data = conforming(family)
     try:

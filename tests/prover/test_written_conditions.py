@@ -184,7 +184,7 @@ RESHAPE = pooled(
 def test_a_product_with_a_quotient(data: bytes, condition: str) -> None:
     proof = prove_model(data, ProofOptions(assume=("N >= 3",)))
     assert (proof.constraint, proof.sufficient) == (condition, True)
-    for b, n, m in spread(itertools.product((1, 2, 4), (3, 4, 7), (1, 2, 3, 4, 8)), 20):
+    for b, n, m in spread(itertools.product((1, 2, 4), (3, 4, 7), (1, 2, 3, 4, 8)), 10):
         findings = check(data, bind={"B": b, "N": n, "M": m}).findings
         fails = any("." in finding.rule and finding.verdict.value == "fail" for finding in findings)
         assert fails is not eval(condition, {}, {"B": b, "N": n, "M": m}), (b, n, m)

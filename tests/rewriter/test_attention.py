@@ -18,6 +18,7 @@ from sonnx.equivalence.result import Answer
 from sonnx.numerics.formats import Array
 from sonnx.rewriter.fix import FixResult
 from tests.equivalence.test_attention import CASES, pair
+from tests.support.cases import crossed
 
 HEADS = "float[2, 2, 3, 4] q, float[2, 2, 5, 4] k, float[2, 2, 5, 6] v"
 CALLS = {
@@ -66,8 +67,7 @@ def rewritten(source: onnx.ModelProto) -> FixResult:
     return fixed
 
 
-@pytest.mark.parametrize("operator_set", [23, 24])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(("name", "operator_set"), crossed(CALLS, [23, 24], every=2))
 def test_attention_of_onnx(name: str, operator_set: int) -> None:
     source = model(*CALLS[name], operator_set)
     given = given_for(source)

@@ -24,7 +24,7 @@ from sonnx.rewriter.operator_names import OperatorName
 from sonnx.rewriter.options import FixOptions
 from sonnx.rewriter.passes import every_rewrite
 from sonnx.rewriter.sample_inputs import sample_inputs
-from tests.support.cases import each_case
+from tests.support.cases import DEEP, each_case
 
 ROOT = Path(__file__).parent.parent.parent
 CASES = rewrite_cases()
@@ -148,7 +148,7 @@ def test_another_evaluator_gives_the_same_values(case):
             assert numpy.asarray(one).tobytes() == other.tobytes()
 
 
-@ALL
+@each_case("case", CASES if DEEP else CASES[::2], ids=lambda case: case.title)
 def test_fixing_again_does_nothing(case):
     found = fixed(case)
     again = fix(found.model_bytes(), samples=0, **given(case))
@@ -156,7 +156,7 @@ def test_fixing_again_does_nothing(case):
     assert again.model_bytes() == found.model_bytes()
 
 
-@ALL
+@each_case("case", CASES if DEEP else CASES[1::4], ids=lambda case: case.title)
 def test_the_same_input_gives_the_same_bytes(case):
     assert fixed_again(case, samples=0).model_bytes() == fixed(case).model_bytes()
 
@@ -325,8 +325,14 @@ def test_nodes_that_take_the_place_of_one_have_names_of_their_own():
 # ------------------------------------------------------------------ the page
 
 
-def test_the_page_lists_every_rewrite():
-    assert "".join(table.rewrites()) in PAGES
+def test_the_page_lists_every_rewrite(monkeypatch):
+    """In a run that is not deep without the number of nodes, for which every case is rewritten."""
+    if DEEP:
+        assert "".join(table.rewrites()) in PAGES
+    monkeypatch.setattr(table, "nodes_for_one", dict)
+    rows = [row.removesuffix(" |\n") for row in table.rewrites()]
+    assert [row for row in rows if f"\n{row}" not in PAGES] == []
+    assert PAGES.index(rows[-1]) - PAGES.index(rows[0]) < sum(len(row) + 30 for row in rows)
 
 
 @each_case("path", sorted((ROOT / "tests" / "models").glob("*.onnx")), ids=lambda path: path.stem)

@@ -53,7 +53,7 @@ def announced_and_left(path: Path, folder: Path, capsys: pytest.CaptureFixture[s
     return stated, left
 
 
-@pytest.mark.parametrize("path", spread(MODELS, 6), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", spread(MODELS, 4), ids=lambda path: path.stem)
 def test_a_check_announces_what_is_left(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

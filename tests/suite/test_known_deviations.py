@@ -24,6 +24,7 @@ from sonnx.suite.runs import run_suite
 
 DAY = datetime.date(2026, 11, 28)
 RUNTIME = f"{__name__}:LosesNaN"
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
 
 
 class LosesNaN:
@@ -52,7 +53,7 @@ def suite(few_of_relu: Suite) -> Suite:
 
 
 @pytest.fixture(scope="module")
-def ran(suite: Suite) -> SuiteRun:
+def ran(suite: Suite, runtimes_in_this_process: None) -> SuiteRun:
     return run_suite(Path(suite.folder), RunOptions(runtime=RUNTIME))
 
 

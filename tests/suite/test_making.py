@@ -14,7 +14,7 @@ from sonnx.api.suites import describe_suite
 from sonnx.base.errors import BadInput, Unfinished, UsageError
 from sonnx.cli.main import run
 from sonnx.profile.definitions import OperatorDefinition
-from sonnx.suite.archive import read_suite
+from sonnx.suite.archive import Suite, read_suite
 from sonnx.suite.making import JOURNAL, Keep, MakeOperators, make_operators, make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.runs import run_suite
@@ -24,35 +24,37 @@ OPTIONS = MakeOptions(operator=OPERATORS)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("whole") / "suite"
-    make_suite(folder, OPTIONS)
-    return folder
+def whole(of_two: Suite) -> Path:
+    return Path(of_two.folder)
 
 
-def stopped_after(number: int, error: BaseException) -> MakeOperators:
+def stopped_after(number: int, error: BaseException, make_some: MakeOperators = make_operators) -> MakeOperators:
     """Operators are made until some are whole; then an error comes."""
 
     def make(chosen: Sequence[OperatorDefinition], options: MakeOptions, keep: Keep) -> None:
-        make_operators(chosen[:number], options, keep)
+        make_some(chosen[:number], options, keep)
         raise error
 
     return make
 
 
-def interrupted(folder: Path, error: BaseException | None = None) -> None:
-    """Make one of two operators."""
-    with pytest.raises(BaseException):  # noqa: B017  (an interrupt, too)
-        make_suite(folder, OPTIONS, stopped_after(1, error or KeyboardInterrupt()))
+@pytest.fixture
+def interrupted(copied_parts: MakeOperators, tmp_path: Path) -> Path:
+    """The folder of a run that has made one of two operators."""
+    folder = tmp_path / "suite"
+    with pytest.raises(KeyboardInterrupt):
+        make_suite(folder, OPTIONS, stopped_after(1, KeyboardInterrupt(), copied_parts))
+    return folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_an_interrupted_run_leaves_a_suite_that_says_what_it_lacks(tmp_path: Path) -> None:
-    folder = tmp_path / "suite"
-    interrupted(folder)
+def test_an_interrupted_run_leaves_a_suite_that_says_what_it_lacks(
+    interrupted: Path, tmp_path: Path, runtimes_in_this_process: None
+) -> None:
+    folder = interrupted
     assert read_suite(folder).unfinished == ("Acos",)
     assert (
         describe_suite(folder).exit_code,
@@ -65,19 +67,19 @@ def test_an_interrupted_run_leaves_a_suite_that_says_what_it_lacks(tmp_path: Pat
     assert ran.exit_code in (1, 3)
 
 
-def test_a_run_that_is_continued_gives_the_files_of_one_that_was_not_interrupted(whole: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "suite"
-    interrupted(folder)
+def test_a_run_that_is_continued_gives_the_files_of_one_that_was_not_interrupted(
+    whole: Path, interrupted: Path
+) -> None:
     made = list[str]()
 
     def make(chosen: Sequence[OperatorDefinition], options: MakeOptions, keep: Keep) -> None:
         made.extend(described.name for described in chosen)
         make_operators(chosen, options, keep)
 
-    make_suite(folder, MakeOptions(operator=OPERATORS, resume=True, jobs=3), make)
+    make_suite(interrupted, MakeOptions(operator=OPERATORS, resume=True, jobs=3), make)
     assert made == ["Acos"]
-    assert contents(folder) == contents(whole)
-    assert not describe_suite(folder).unfinished
+    assert contents(interrupted) == contents(whole)
+    assert not describe_suite(interrupted).unfinished
 
 
 def test_child_processes_and_a_resumed_run_of_them_give_equal_files(whole: Path, tmp_path: Path) -> None:
@@ -90,10 +92,11 @@ def test_child_processes_and_a_resumed_run_of_them_give_equal_files(whole: Path,
 
 
 @pytest.mark.parametrize("damage", ["archive", "journal", "archive without a line"])
-def test_an_operator_that_is_not_whole_is_made_again(whole: Path, tmp_path: Path, damage: str) -> None:
+def test_an_operator_that_is_not_whole_is_made_again(
+    whole: Path, interrupted: Path, copied_parts: MakeOperators, damage: str
+) -> None:
     """The process may be killed between two files."""
-    folder = tmp_path / "suite"
-    interrupted(folder)
+    folder = interrupted
     lines = (folder / JOURNAL).read_bytes().splitlines(keepends=True)
     if damage == "archive":
         (folder / "Constant.zip").write_bytes(b"PK")
@@ -103,15 +106,14 @@ def test_an_operator_that_is_not_whole_is_made_again(whole: Path, tmp_path: Path
         (folder / JOURNAL).write_bytes(lines[0] + lines[1][:50])
         (folder / "Acos.zip").write_bytes((whole / "Acos.zip").read_bytes())
         assert describe_suite(folder).unfinished == ("Acos",)
-    make_suite(folder, MakeOptions(operator=OPERATORS, resume=True))
+    make_suite(folder, MakeOptions(operator=OPERATORS, resume=True), copied_parts)
     assert contents(folder) == contents(whole)
 
 
 def test_a_folder_of_another_run_is_not_continued(
-    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    whole: Path, interrupted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "suite"
-    interrupted(folder)
+    folder = interrupted
     with pytest.raises(BadInput, match="was written for another set of operators or options"):
         make_suite(folder, MakeOptions(operator=OPERATORS, resume=True, pairs=True))
     with pytest.raises(UsageError, match="is not finished: --resume completes it"):
@@ -123,10 +125,10 @@ def test_a_folder_of_another_run_is_not_continued(
     assert capsys.readouterr().err == ""
 
 
-def test_a_process_that_ends_leaves_what_the_others_made(tmp_path: Path) -> None:
+def test_a_process_that_ends_leaves_what_the_others_made(copied_parts: MakeOperators, tmp_path: Path) -> None:
     folder = tmp_path / "suite"
     with pytest.raises(Unfinished, match=r"Acos was not made; the folder has 1 of 2 operators, and --resume makes"):
-        make_suite(folder, OPTIONS, stopped_after(1, Unfinished("Acos was not made")))
+        make_suite(folder, OPTIONS, stopped_after(1, Unfinished("Acos was not made"), copied_parts))
     assert read_suite(folder).unfinished == ("Acos",)
 
 
@@ -142,7 +144,9 @@ def test_a_run_that_made_nothing_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders have no locks")
 @pytest.mark.parametrize("resume", [False, True])
-def test_a_folder_in_which_a_suite_is_being_made_is_refused(tmp_path: Path, resume: bool) -> None:
+def test_a_folder_in_which_a_suite_is_being_made_is_refused(
+    copied_parts: MakeOperators, tmp_path: Path, resume: bool
+) -> None:
     """Another process would empty the folder after its error, or cut the journal while a line is written."""
     folder = tmp_path / "suite"
     second = structs.replace(OPTIONS, resume=resume)
@@ -152,7 +156,7 @@ def test_a_folder_in_which_a_suite_is_being_made_is_refused(tmp_path: Path, resu
         with pytest.raises(UsageError, match="another process makes a suite in"):
             make_suite(folder, second, stopped_after(0, KeyboardInterrupt()))
         assert contents(folder) == before
-        make_operators(chosen, options, keep)
+        copied_parts(chosen, options, keep)
 
     assert not make_suite(folder, OPTIONS, make).unfinished
 

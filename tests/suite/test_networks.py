@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import sonnx
 from sonnx.model.reader import read
@@ -16,6 +17,7 @@ from sonnx.suite.making import make_suite
 from sonnx.suite.networks import NETWORKS, SEQUENCES, network_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.runs import run_suite
+from tests.support.cases import DEEP
 
 OPTIONS = MakeOptions(operator=("Constant",), models=1)
 SOME = (("Conv", "Relu"), ("DequantizeLinear", "Clip", "QuantizeLinear"), ("MatMul", "Add", "Tanh"))
@@ -54,9 +56,15 @@ def test_every_sequence_is_of_operators_that_are_known() -> None:
         assert all(stated_operator(name) is not None for name in sequence)
 
 
-def test_equal_options_give_equal_networks(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks, "SEQUENCES", SOME)
-    assert network_suite(OPTIONS).archive == (Path(suite.folder) / f"{NETWORKS}.zip").read_bytes()
+def test_equal_options_give_equal_networks(suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if DEEP:
+        monkeypatch.setattr(networks, "SEQUENCES", SOME)
+        assert network_suite(OPTIONS).archive == (Path(suite.folder) / f"{NETWORKS}.zip").read_bytes()
+    monkeypatch.setattr(networks, "SEQUENCES", SOME[-1:])
+    (tmp_path / f"{NETWORKS}.zip").write_bytes(network_suite(structs.replace(OPTIONS, models=0)).archive)
+    again = stored(structs.replace(suite, folder=str(tmp_path)))
+    before = [each for each in stored(suite) if each.case.classes == again[0].case.classes]
+    assert [each.files for each in again] == [each.files for each in before]
 
 
 class Fuses:
@@ -78,6 +86,7 @@ class Fuses:
         return answer
 
 
+@pytest.mark.usefixtures("runtimes_in_this_process")
 def test_a_wrong_fusion_deviates_and_exact_values_do_not(suite: Suite) -> None:
     found = run_suite(Path(suite.folder), RunOptions(runtime=f"{__name__}:Fuses", operator=(NETWORKS,)))
     assert {each.kind for each in found.deviations} == {"rounding"}

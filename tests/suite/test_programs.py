@@ -12,6 +12,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from sonnx.suite.archive import StoredCase, Suite, archive_of, read_cases, read_
 from sonnx.suite.making import make_suite
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.report import SuiteReport
-from sonnx.suite.result import message_and_details
+from sonnx.suite.result import SuiteRun, message_and_details
 from sonnx.suite.runs import judge_outputs, run_suite
 from tests.support.editions import NEWEST
 from tests.support.processes import still_running
@@ -57,8 +58,19 @@ def suite(made: Suite, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def ran(suite: Path) -> SuiteRun:
+    return run_suite(suite, RunOptions(runtime="reference"))
+
+
 def program(script: str) -> str:
     return f"sh -c {shlex.quote(script)} prog {{model}} {{outputs}}"
+
+
+@cache
+def run_of(suite: Path, script: str) -> SuiteRun:
+    """What a suite reports of a program that is a script."""
+    return run_suite(suite, RunOptions(program=program(script), timeout=1))
 
 
 OTHER_TYPE, OTHER_SHAPE = ("'" + "".join(f"\\{byte:03o}" for byte in data) + "'" for data in (
@@ -91,7 +103,7 @@ OTHER_TYPE, OTHER_SHAPE = ("'" + "".join(f"\\{byte:03o}" for byte in data) + "'"
     ],
 )
 def test_what_a_program_does_is_a_result(suite: Path, script: str, kind: str, said: str) -> None:
-    found = run_suite(suite, RunOptions(program=program(script), timeout=1))
+    found = run_of(suite, script)
     assert {each.kind for each in found.deviations} <= {*kind.split(" or ")}
     assert sum(each.number for each in found.deviations) == 2
     assert all(said in each.difference.actual for each in found.deviations)
@@ -102,14 +114,14 @@ def test_what_a_program_does_is_a_result(suite: Path, script: str, kind: str, sa
 @pytest.mark.parametrize(
     ("script", "sentence"),
     [
-        ("exit 1", "the call is refused: exit code 1, nothing on standard error"),
+        ("exit 3", "the call is refused: exit code 3, nothing on standard error"),
         ("kill -SEGV $$", "the run failed: it ended with signal 11 (Segmentation fault)"),
         ("true", "output 0 is missing"),
         (f'printf {OTHER_TYPE} > "$2/output_0.pb"', "output 0 has the type complex64, expected "),
     ],
 )
 def test_a_report_says_what_came_in_a_sentence(suite: Path, script: str, sentence: str) -> None:
-    found = run_suite(suite, RunOptions(program=program(script), timeout=5))
+    found = run_of(suite, script)
     assert all(sentence in message_and_details(deviation)[0] for deviation in found.deviations)
 
 
@@ -358,7 +370,7 @@ def test_the_runner_of_a_target_says_how_it_is_used(words: list[str], monkeypatc
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "github", "junit", "html", "sarif"])
-def test_no_string_of_a_suite_is_printed_as_a_command(suite: Path, tmp_path: Path, name: str) -> None:
+def test_no_string_of_a_suite_is_printed_as_a_command(suite: Path, ran: SuiteRun, tmp_path: Path, name: str) -> None:
     """Every string of suite.json has an escape sequence and a command of a build service."""
     hostile = "\x1b[31m\n::error::x"
     [part] = read_suite(suite).parts
@@ -368,7 +380,6 @@ def test_no_string_of_a_suite_is_printed_as_a_command(suite: Path, tmp_path: Pat
     )  # fmt: skip
     (tmp_path / "suite.json").write_text(json_text(changed), "utf-8")
     report = SuiteReport.of(read_suite(tmp_path))
-    found = run_suite(suite, RunOptions(runtime="reference"))
-    for text in (report.to_format(name), structs.replace(found, hypotheses=hostile, suite=hostile).to_format(name)):
+    for text in (report.to_format(name), structs.replace(ran, hypotheses=hostile, suite=hostile).to_format(name)):
         assert "\x1b" not in text
         assert not [line for line in text.splitlines() if line.startswith("::error::x")]

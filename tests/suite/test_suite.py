@@ -22,10 +22,10 @@ from sonnx.suite.archive import StoredCase, Suite, read_cases, read_suite, tenso
 from sonnx.suite.expected import Ends, Tolerances
 from sonnx.suite.judge import JudgedDifference, differences
 from sonnx.suite.kept_results import KeptResults
-from sonnx.suite.making import make_suite
-from sonnx.suite.options import MakeOptions, RunOptions
+from sonnx.suite.options import RunOptions
 from sonnx.suite.other_reading import is_value_by_onnx
 from sonnx.suite.runs import is_instead, judge_outputs, run_suite
+from tests.support.cases import DEEP
 from tests.support.editions import NEWEST
 from tests.support.faulty_runtimes import Exact
 
@@ -35,11 +35,6 @@ SCHEMAS = Path(sonnx.__file__).parent / "report"
 @pytest.fixture(scope="module")
 def suite(relu: Suite) -> Suite:
     return relu
-
-
-@pytest.fixture(scope="module")
-def of_two(tmp_path_factory: pytest.TempPathFactory) -> Suite:
-    return make_suite(tmp_path_factory.mktemp("two") / "suite", MakeOptions(operator=("Constant", "Acos")))
 
 
 def cases(suite: Suite) -> list[StoredCase]:
@@ -57,14 +52,16 @@ def expected_outputs(suite: Suite, folder: Path) -> None:
                 path.write_bytes(content)
 
 
-def test_the_expected_outputs_have_no_deviation(suite: Suite, tmp_path: Path) -> None:
+def test_the_expected_outputs_have_no_deviation(relu: Suite, few_of_relu: Suite, tmp_path: Path) -> None:
+    suite = relu if DEEP else few_of_relu
     expected_outputs(suite, tmp_path)
     found = judge_outputs(Path(suite.folder), tmp_path)
     assert (found.deviations, found.problems, found.exit_code) == ((), (), 0)
     assert found.operators["Relu"].within == suite.parts[0].sets > 0
 
 
-def test_changed_and_missing_outputs_are_deviations_of_their_kinds(suite: Suite, tmp_path: Path) -> None:
+def test_changed_and_missing_outputs_are_deviations_of_their_kinds(few_of_relu: Suite, tmp_path: Path) -> None:
+    suite = few_of_relu
     expected_outputs(suite, tmp_path)
     first = next(each for each in cases(suite) if each.case.sets)
     folder = tmp_path / first.case.id
@@ -78,7 +75,8 @@ def test_changed_and_missing_outputs_are_deviations_of_their_kinds(suite: Suite,
 
 
 def test_equal_suites_are_equal_files_whatever_process_makes_them(suite: Suite, tmp_path: Path) -> None:
-    sonnx.make_suite(tmp_path / "again", operator=("Relu",), jobs=2)
+    made = sonnx.make_suite(tmp_path / "again", operator=("Relu",), jobs=2)
+    assert (made.archives, made.exit_code) == (suite.archives, 0)
     assert contents(tmp_path / "again") == contents(Path(suite.folder))
 
 
@@ -115,7 +113,13 @@ def test_a_program_needs_a_place_for_its_outputs(suite: Suite) -> None:
         run_suite(Path(suite.folder), RunOptions(program="prog {model}"))
 
 
-def test_a_run_that_goes_on_has_the_report_of_one_that_was_not_interrupted(of_two: Suite, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("runtimes_in_this_process")
+def test_a_run_that_goes_on_has_the_report_of_one_that_was_not_interrupted(
+    of_two: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "sonnx.executor.runtime_process._own_modules", lambda name: ""
+    )  # this process loads more and more
     folder, kept = Path(of_two.folder), tmp_path / "kept"
     whole = run_suite(folder, RunOptions(runtime="reference", jobs=2, resume=kept))
     assert [*whole.operators] == ["Constant", "Acos"]
@@ -188,22 +192,21 @@ def test_the_command_reports_what_a_suite_covers(suite: Suite, capsys: pytest.Ca
 
 
 def test_the_functions_do_what_the_command_does(constant: Suite, tmp_path: Path) -> None:
-    made = sonnx.make_suite(tmp_path / "made", operator=("Constant",))
-    assert (made.archives, made.exit_code) == (constant.archives, 0)
+    folder = Path(constant.folder)
     expected_outputs(constant, tmp_path / "outputs")
-    judged = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
+    judged = sonnx.judge_suite(folder, tmp_path / "outputs")
     assert judged.operators["Constant"].within == constant.parts[0].sets
     shutil.rmtree(next((tmp_path / "outputs").iterdir()))
-    missing = sonnx.judge_suite(tmp_path / "made", tmp_path / "outputs")
+    missing = sonnx.judge_suite(folder, tmp_path / "outputs")
     assert missing.operators["Constant"].within < constant.parts[0].sets
     assert (missing.operators["Constant"].refused, missing.exit_code) != (0, 0)
     for suite_run in (judged, missing):
         schema = json.loads((SCHEMAS / "suite_run.schema.json").read_text("utf-8"))
         jsonschema.validate(json.loads(suite_run.to_json()), schema)
     with pytest.raises(sonnx.BadInput, match="has no outputs of a case of the suite"):
-        sonnx.judge_suite(tmp_path / "made", tmp_path / "made")
+        sonnx.judge_suite(folder, folder)
     with pytest.raises(sonnx.UsageError, match="unknown runtime"):
-        sonnx.run_suite(tmp_path / "made", runtime="nothing")
+        sonnx.run_suite(folder, runtime="nothing")
 
 
 def ends_of(operator: str, version: int, values: list[float]) -> tuple[str, Ends]:

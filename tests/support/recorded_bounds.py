@@ -60,16 +60,16 @@ def groups() -> list[str]:
 
 
 def networks(group: str, *, part: bool = False) -> Iterator[tuple[str, Network]]:
-    """The networks of a group, by name; as a part some chains of each topic, and every second call with one range."""
+    """The networks of a group, by name; as a part some chains of each topic, and every third call with one range."""
     every = range(CHAINS if group in TOPICS else 0)
-    for number in spread(every, 5) if part else every:
+    for number in spread(every, 3) if part else every:
         drawn = network(np.random.default_rng([zlib.crc32(group.encode()), number]), group)
         rows = drawn.x.astype(float).reshape(len(drawn.x), 1, -1, *[1, 1] * TOPICS[group][1])
         box = {"x": Interval(rows.min(axis=0), rows.max(axis=0))}
         yield f"{group} {number}", Network(model_of(drawn), box, ASSUMED[number % 2])
     for number, call in enumerate(distinct(sample_calls().get(group, ()))):
         for place, (name, ends) in enumerate((RANGES | HALVES).items()):
-            if part and (number % 2 or (place - number // 2) % 5):
+            if part and (number % 3 or (place - number // 3) % 5):
                 continue
             key = f"{group} {number}, {name}"
             chance, assumed = random.Random(key), ASSUMED[(number + place) % 2]
