@@ -13,6 +13,7 @@ import sonnx
 from sonnx.equivalence.result import Answer
 from sonnx.equivalence.terms import movements
 from sonnx.equivalence.terms.store import empty_store
+from sonnx.executor.executor import ModelRunner
 from sonnx.language.evaluator import TensorFacts
 
 FLOAT = TensorProto.FLOAT
@@ -122,6 +123,18 @@ def test_one_file_with_other_pairs_of_names() -> None:
         inputs=pair[:1], outputs=["p", "q"],
     )  # fmt: skip
     assert answer(two, two, renamed={"p": "q", "q": "p"}) == Answer.DIFFERENT
+
+
+def test_a_defect_of_this_tool_is_not_a_run_without_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    def defect(*_: object) -> None:
+        raise TypeError("a defect")
+
+    first, second = (
+        model([helper.make_node(operator, ["a"], ["y"])], inputs=[value("a", [2])]) for operator in ("Relu", "Neg")
+    )
+    monkeypatch.setattr(ModelRunner, "run", defect)
+    with pytest.raises(TypeError, match="a defect"):
+        answer(first, second)
 
 
 def test_two_inputs_are_not_one() -> None:
