@@ -2,10 +2,10 @@
 
     python -m benchmarks.suite_correct SUITE [--operator NAME] [--json FILE] [--write]
 
-SUITE is a folder made by `sonnx suite make`.  The implementations are those of `benchmarks/correct_kernels.py`;
-operators that do no arithmetic have one definition and are not run.  Operators that the JSON file has are not measured
-again.  Of a function of one tensor that leaves the hypotheses it is known how far: data sets whose elements are all
-within one unit in the last place, or 2^-126, of the exact value and are called wrong all the same are counted apart.
+SUITE is a folder made by `sonnx suite make`.  The implementations are those of `benchmarks/correct_kernels.py`.
+Operators that the JSON file has are not measured again.  Of a function of one tensor that leaves the hypotheses it is
+known how far: data sets whose elements are all within one unit in the last place, or 2^-126, of the exact value and are
+called wrong all the same are counted apart.
 """
 
 from __future__ import annotations
