@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.correct_kernels_exact import EXACT, integer_power
+from sonnx.model.ir import Node
 from sonnx.numerics.formats import Array, is_integer, limits_of
 
 WIDE = np.longdouble
@@ -419,3 +420,15 @@ OUTSIDE = {
     Implementation("folded BatchNormalization", in_sequence, folded=True): {"BatchNormalization"},
 }
 """Implementations that may leave the hypotheses, and the operators in which they differ from the others."""
+
+
+def outputs_of(used: Implementation, node: Node, inputs: Sequence[Array | None]) -> list[Array]:
+    """What an implementation gives for a node.
+
+    Raises:
+        NotImplementedError: it has no such form of the operator.
+    """
+    attributes = {attribute.name: attribute.value for attribute in node.attributes}
+    with np.errstate(all="ignore"):
+        outputs = KERNELS[node.operator](used, inputs, attributes)
+    return [np.asarray(output) for output, name in zip(outputs, node.outputs, strict=False) if name]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.correct_kernels import KERNELS, NUMPY, OUTSIDE, WIDE, WITHIN, Implementation
+from benchmarks.correct_kernels import KERNELS, NUMPY, OUTSIDE, WIDE, WITHIN, outputs_of
 from benchmarks.measurements import write
 from benchmarks.wrong_kernels import Call, suite_calls
 from sonnx.numerics.formats import Array
@@ -30,18 +30,6 @@ from sonnx.suite.runs import explanation
 
 SHOWN = 3
 """Deviations of an implementation and operator that are printed."""
-
-
-def outputs_of(used: Implementation, call: Call, inputs: Sequence[Array | None]) -> list[Array]:
-    """What an implementation gives for a call.
-
-    Raises:
-        NotImplementedError: it has no such form of the operator.
-    """
-    attributes = {attribute.name: attribute.value for attribute in call.node.attributes}
-    with np.errstate(all="ignore"):
-        outputs = KERNELS[call.node.operator](used, inputs, attributes)
-    return [np.asarray(output) for output, name in zip(outputs, call.node.outputs, strict=False) if name]
 
 
 def deviations(outputs: Sequence[Array], stored: StoredCase, number: int, call: Call) -> list[JudgedDifference]:
@@ -78,7 +66,7 @@ def measured(suite: Suite, operator: str, shown: Callable[[str], None]) -> dict[
         for one in used:
             count = counts[one.name]
             try:
-                outputs = outputs_of(one, call, inputs)
+                outputs = outputs_of(one, call.node, inputs)
             except NotImplementedError:
                 count["left_out"] += 1
                 continue

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from benchmarks.wrong_kernels_formulas import computing_kernels
 from benchmarks.wrong_kernels_loops import LOOPS
 from benchmarks.wrong_kernels_mistakes import (
     FLOAT_PARAMETERS,
@@ -377,6 +378,10 @@ def wrong_kernels(signature: Signature, types: Mapping[str, Collection[str]]) ->
             title = f"{parameter.name} {name}"
             yield WrongKernel(operator, family, title, partial(_with_parameter, parameter.name, of_value))
     yield from _special_operands(operator)
+    data = sum(formal.name not in listed for formal in signature.inputs) + several
+    kinds = {parameter.name: parameter.kind for parameter in signature.attributes}
+    for family, title, outputs, computes in computing_kernels(operator, data, kinds):
+        yield WrongKernel(operator, family, title, outputs, computes)
     for name, outputs in OWN.get(operator, {}).items():
         yield WrongKernel(operator, "own", name, outputs, False)
 
