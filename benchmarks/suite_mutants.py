@@ -53,12 +53,13 @@ from tests.support.node_tests import node_tests
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-7
 """What ONNX's runner of node tests allows."""
-PROBES, MODELS, LARGER, LARGEST = 4, 12, 6, 3000
+PROBES, MODELS, LARGER, LARGEST = 2, 12, 6, 3000
 """Random inputs of each kind for a model, and models, on which a kernel without effect is tried again; further models,
 those with the most elements up to a number."""
-ODD = (3, 1367)
-"""The last extents of further random calls of an operator of which all tensors have one shape: enough for several
-threads, with something left over after all vectors."""
+ODD, ODD_MODELS = (3, 1367), 4
+"""The last extents of further random calls of an operator of elements: enough for several threads, with something left
+over after all vectors; and how many models have them."""
+OF_ELEMENTS = (*UNARY, *BINARY, "Clip", "DequantizeLinear", "QuantizeLinear", "Where")
 RUNS = 150
 """Data sets on which a kernel computes another call; more are not tried."""
 RUNS_OF_LONG_CALLS = {"Conv": 40, "LSTM": 40}
@@ -150,12 +151,8 @@ def probes(suite: Suite, operator: str) -> Iterator[Call]:
     models = [read(each.model) for each in stored_cases]
     sizes = [max((prod(shape) for shape, _ in specs_of(model).values()), default=0) for model in models]
     larger = sorted((size, place) for place, size in enumerate(sizes) if size <= LARGEST)[-LARGER:]
-    chosen = [
-        *models[:MODELS],
-        *(models[place] for _, place in larger),
-        *filter(None, map(with_odd_extents, models[:1])),
-    ]
-    for model in chosen:
+    odd = [each for each in map(with_odd_extents, models) if each is not None][:ODD_MODELS]
+    for model in (*models[:MODELS], *(models[place] for _, place in larger), *odd):
         runner = ModelRunner(model, None, suite.parts[0].edition)
         for kind in KINDS:
             for seed in range(PROBES):
@@ -171,22 +168,25 @@ def probes(suite: Suite, operator: str) -> Iterator[Call]:
 
 
 def with_odd_extents(model: Model) -> Model | None:
-    """The model of a node with other extents, if all its tensors have one shape and no constant decides."""
+    """The model of an operator of elements with other extents, if its tensors have one shape or are scalars."""
     graph = model.graph
     tensors = [*graph.inputs, *graph.outputs]
-    shapes = {tensor.type.shape for tensor in tensors}
-    if len(shapes) > 1 or graph.initializers or len(graph.nodes) > 1 or len(graph.nodes[0].inputs) != len(graph.inputs):
+    shapes = {tensor.type.shape for tensor in tensors} - {()}
+    if len(shapes) != 1 or graph.initializers or [node.operator in OF_ELEMENTS for node in graph.nodes] != [True]:
         return None
-    rank = len(tensors[0].type.shape or ())
+    [shape] = shapes
+    rank = len(shape or ())
     if rank < len(ODD):
         return None
     extents = (*(1,) * (rank - len(ODD)), *ODD)
     inputs, outputs = (
-        tuple(structs.replace(each, type=structs.replace(each.type, shape=extents)) for each in operands)
+        tuple(
+            structs.replace(each, type=structs.replace(each.type, shape=extents)) if each.type.shape else each
+            for each in operands
+        )
         for operands in (graph.inputs, graph.outputs)
     )
-    changed = structs.replace(model, graph=structs.replace(graph, inputs=inputs, outputs=outputs))
-    return changed if graph.nodes[0].operator in (*UNARY, *BINARY, "Where") else None
+    return structs.replace(model, graph=structs.replace(graph, inputs=inputs, outputs=outputs))
 
 
 def fate(kernel: WrongKernel, suite: Sequence[Expectation], tests: Sequence[Expectation], further: list[Call]) -> str:
