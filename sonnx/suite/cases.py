@@ -11,28 +11,23 @@ from itertools import islice
 from math import prod
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from sonnx.base.errors import Stop
 from sonnx.base.files import sha256
 from sonnx.checker.report import NotConforming
-from sonnx.checker.request import CheckRequest, check_model, open_model
-from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import ModelRunner
 from sonnx.executor.result_boundaries import OVERFLOW, UNDERFLOW, SearchedCall, boundary_cases
 from sonnx.language.evaluator import RUN_TIME
-from sonnx.model.ir import Model, Tensor, Type, ValueInfo
+from sonnx.model.ir import Model, Type, ValueInfo
 from sonnx.model.writer import write
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.enclosures.hypotheses import Hypotheses, hypotheses_named
-from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, Array, TensorSpec, format_of
-from sonnx.numerics.packing import packed
+from sonnx.numerics.formats import ELEMENTS, Array, TensorSpec, format_of
 from sonnx.numerics.value_classes import ClassCase, Fill, cases, meetings
 from sonnx.operators import stated_operator
 from sonnx.profile.catalogue import edition_named
 from sonnx.profile.definitions import OperatorDefinition, Tag
-from sonnx.profile.signature import Signature
-from sonnx.prover.call_variables import inputs_asked_constant, inputs_with_values
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, call_text
 from sonnx.suite.archive import (
@@ -46,6 +41,16 @@ from sonnx.suite.archive import (
     StoredCase,
     archive_of,
     tensor_file,
+)
+from sonnx.suite.constants import (
+    SEED,
+    conforms,
+    constant_inputs,
+    initializer_of,
+    model_of_call,
+    read_by_rules,
+    with_attribute_elements,
+    with_inputs_and_constants,
 )
 from sonnx.suite.expected import Expected, Tolerances
 from sonnx.suite.options import MakeOptions
@@ -63,7 +68,6 @@ SETS = 5
 """Data sets of any other call: ordinary inputs, the first value class, and of each call other ones."""
 SLICED = (7, 17, 33)
 """Extents of calls that occur behind a Slice, too."""
-SEED = 0
 
 
 class OperatorSuite(Struct, frozen=True):
@@ -122,19 +126,12 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
     return part, stored_cases
 
 
-def constant_inputs(signature: Signature) -> set[str]:
-    """The names in the model of a call of the inputs that have to be constants."""
-    fixed = inputs_asked_constant(signature) | {value.name for value in signature.values}
-    return {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in fixed}
-
-
 def _forms(structure: Structure, edition: str) -> Iterator[Model]:
     """The model that the checker judged; for a conforming call also models with more graph inputs or more constants."""
-    model = _with_elements(structure.call.model())
     if structure.broken:
-        yield model
+        yield with_attribute_elements(structure.call.model())
         return
-    model = _with_constants(model, structure.call.signature, edition)
+    model = model_of_call(structure.call, edition)
     yield model
     if structure.sized is not None:
         behind = behind_slice(model, structure.sized) if structure.sized.extent in SLICED else None
@@ -147,12 +144,12 @@ def _forms(structure: Structure, edition: str) -> Iterator[Model]:
     for promoted in ((movable, movable[:1]) if len(movable) > 1 else (movable,)) if movable else ():
         as_inputs = tuple(ValueInfo(tensor.name, Type("tensor", tensor.element, tensor.dims)) for tensor in promoted)
         constants = tuple(initializer for initializer in model.graph.initializers if initializer not in promoted)
-        yield _with(model, (*model.graph.inputs, *as_inputs), constants)
+        yield with_inputs_and_constants(model, (*model.graph.inputs, *as_inputs), constants)
     if len(model.graph.inputs) > 1:
         specs = specs_of(model)
         drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
-        constants = tuple(_constant(operand.name, drawn[operand.name]) for operand in model.graph.inputs[1:])
-        yield _with(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
+        constants = tuple(initializer_of(operand.name, drawn[operand.name]) for operand in model.graph.inputs[1:])
+        yield with_inputs_and_constants(model, model.graph.inputs[:1], (*model.graph.initializers, *constants))
 
 
 def _with_sizes(coverage: Structures) -> Iterator[Structure]:
@@ -161,43 +158,12 @@ def _with_sizes(coverage: Structures) -> Iterator[Structure]:
         yield Structure(sized.call, (sized.title,), sized=sized)
 
 
-def conforms(model: Model, edition: str) -> bool:
-    """Whether the checker passes a model; an edition may have no Slice of its types."""
-    opened, _ = open_model(write(model), hashed=False)
-    return check_model(opened, "", CheckRequest(edition), "model").verdict in (Verdict.PASS, Verdict.ASSUMED)
-
-
-def _with_elements(model: Model) -> Model:
-    """Ordinary elements in place of the zeros of tensors in attributes."""
-    [node] = model.graph.nodes
-
-    def filled(value: object) -> object:
-        if not isinstance(value, Tensor):
-            return value
-        drawn = ClassCase("ordinary", "", {}).drawn({value.name: (value.dims, ELEMENTS[value.element or ""])}, SEED)
-        return _constant(value.name, drawn[value.name])
-
-    attributes = tuple(
-        structs.replace(attribute, value=filled(attribute.value)) if isinstance(attribute.value, Tensor) else attribute
-        for attribute in node.attributes
-    )
-    return structs.replace(
-        model, graph=structs.replace(model.graph, nodes=(structs.replace(node, attributes=attributes),))
-    )
-
-
-def _read_by_rules(signature: Signature) -> set[str]:
-    """The names in the model of a call of the inputs whose values rules read."""
-    read = inputs_with_values(signature) | {value.name for value in signature.values}
-    return {f"x{place}" for place, operand in enumerate(signature.inputs) if operand.name in read}
-
-
 def _in_words(structure: Structure, model: Model) -> str:
     """The call of a model in one line, without the values of constants that no rule reads."""
     call = structure.call
     if structure.broken:
         return call_text(call)
-    fixed = _read_by_rules(call.signature)
+    fixed = read_by_rules(call.signature)
     inputs = tuple(
         facts if facts is None or f"x{place}" in fixed else facts._replace(values=RUN_TIME)
         for place, facts in enumerate(call.inputs)
@@ -205,37 +171,6 @@ def _in_words(structure: Structure, model: Model) -> str:
     shapes = iter([tuple(int(str(extent)) for extent in output.type.shape or ()) for output in model.graph.outputs])
     outputs = tuple(None if facts is None else facts._replace(shape=next(shapes)) for facts in call.outputs)
     return call_text(replace(call, inputs=inputs, outputs=outputs, attributes=model.graph.nodes[-1].attributes))
-
-
-def _with_constants(model: Model, signature: Signature, edition: str) -> Model:
-    """Ordinary elements in place of the zeros of constants that no rule reads, such as the weights of a cell: with
-    zeros, nothing would depend on the inputs.
-    """
-    fixed = _read_by_rules(signature)
-    specs = {
-        tensor.name: (tensor.dims, ELEMENTS[tensor.element or ""])
-        for tensor in model.graph.initializers
-        if tensor.name not in fixed
-    }
-    drawn = ClassCase("ordinary", "", {}).drawn(specs, SEED)
-    constants = tuple(
-        _constant(tensor.name, drawn[tensor.name]) if tensor.name in drawn else tensor
-        for tensor in model.graph.initializers
-    )
-    filled = _with(model, model.graph.inputs, constants)
-    return filled if specs and conforms(filled, edition) else model
-
-
-def _with(model: Model, inputs: tuple[ValueInfo, ...], constants: tuple[Tensor, ...]) -> Model:
-    return structs.replace(model, graph=structs.replace(model.graph, inputs=inputs, initializers=constants))
-
-
-def _constant(name: str, array: Array) -> Tensor:
-    element, shape = NAMES[array.dtype], tuple(array.shape)
-    if array.dtype == TEXT:
-        strings = tuple(item.encode() for item in array.ravel())
-        return Tensor(name, element, shape, ("string_data",), strings=strings)
-    return Tensor(name, element, shape, ("raw_data",), memoryview(packed(array)))
 
 
 def specs_of(model: Model) -> dict[str, TensorSpec]:

@@ -93,8 +93,7 @@ def literals_of(family: SignatureFamily) -> Iterator[Literal]:
                 term = z3.And(bool_term(written), z3.Int(f"{parameter.name}.type") == code)
                 yield Literal(f"{parameter.name} is {element}", "", term)
     yield from _parameters(family)
-    listed = {value.name for value in family.signature.values}
-    for name in sorted((family.variables.with_values - listed) & family.variables.tensors.keys()):
+    for name in with_read_elements(family):
         there = bool_term(family.variables.tensors[name].present)
         for element_type, bits in WIDE_NUMBERS:
             typed = z3.And(there, z3.Int(f"{name}.type") == ELEMENT_TYPES.index(element_type))
@@ -213,6 +212,12 @@ def _comparisons(condition: z3.BoolRef) -> Iterator[tuple[z3.ArithRef, z3.ArithR
         if compares and not any(map(_is_code, term.children())):
             yield term.arg(0), term.arg(1)
         waiting += reversed(term.children())
+
+
+def with_read_elements(family: SignatureFamily) -> list[str]:
+    """The tensors of whose elements rules read, but for those that list the numbers of a parameter."""
+    listed = {value.name for value in family.signature.values}
+    return sorted((family.variables.with_values - listed) & family.variables.tensors.keys())
 
 
 def numbers_of(family: SignatureFamily, name: str, kind: str) -> list[z3.ArithRef]:

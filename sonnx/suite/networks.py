@@ -30,8 +30,9 @@ from sonnx.prover.signature_family import SignatureFamily
 from sonnx.prover.smt_functions import ELEMENT_TYPES
 from sonnx.prover.witness import CallInstance
 from sonnx.suite.archive import UNBOUNDED, Case, DataSet, Excluded, Part, StoredCase, archive_of
-from sonnx.suite.cases import OperatorSuite, add_data_set, conforms, constant_inputs, families_of, specs_of
+from sonnx.suite.cases import OperatorSuite, add_data_set, families_of, specs_of
 from sonnx.suite.classes import extents_of, numbers_of
+from sonnx.suite.constants import conforms, constant_inputs, model_of_call
 from sonnx.suite.expected import Tolerances
 from sonnx.suite.options import MakeOptions
 from sonnx.suite.structures import conforming_call
@@ -91,7 +92,7 @@ def _models(known: dict[str, SignatureFamily], edition: str, options: MakeOption
             for seed in range(SEEDS_OF_SEQUENCE):
                 random = Random(f"{options.seed} {sequence} {seed}")  # noqa: S311  (not for secrets)
                 calls = _drawn(random, [[known[name]] for name in sequence])
-                model = _composed(calls) if len(calls) == len(sequence) else None
+                model = _composed(calls, edition) if len(calls) == len(sequence) else None
                 if model is not None and conforms(model, edition):
                     yield f"sequence {'-'.join(sequence)}", model
     every = [*known.values()]
@@ -99,7 +100,7 @@ def _models(known: dict[str, SignatureFamily], edition: str, options: MakeOption
         random = Random(f"{options.seed} {number}")  # noqa: S311  (not for secrets)
         depth = random.randint(*DEPTHS)
         calls = _drawn(random, [random.sample(every, min(TRIES, len(every))) for _ in range(depth)])
-        model = _composed(calls) if len(calls) >= DEPTHS[0] else None
+        model = _composed(calls, edition) if len(calls) >= DEPTHS[0] else None
         if model is not None and conforms(model, edition):
             yield f"random network {number}", model
 
@@ -154,7 +155,7 @@ def _wishes(random: Random, family: SignatureFamily, first: str) -> Iterator[z3.
         yield from (number == random.randint(0, 3) for number in numbers_of(family, parameter.name, parameter.kind))
 
 
-def _composed(calls: Sequence[CallInstance]) -> Model:
+def _composed(calls: Sequence[CallInstance], edition: str) -> Model:
     """The model in which each node has the first output of the one before it as its first input."""
     inputs: list[ValueInfo] = []
     outputs: list[ValueInfo] = []
@@ -164,7 +165,7 @@ def _composed(calls: Sequence[CallInstance]) -> Model:
     versions: dict[str, Any] = {}
     before = ""
     for number, call in enumerate(calls):
-        model, prefix = call.model(), f"n{number}."
+        model, prefix = model_of_call(call, edition), f"n{number}."
         [node] = model.graph.nodes
         kept = constant_inputs(call.signature)
         names = {name: prefix + name for name in (*node.inputs, *node.outputs) if name}

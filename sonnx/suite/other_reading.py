@@ -1,4 +1,4 @@
-"""The value of a call by the text of ONNX alone, where an erratum says that the profile reads it another way.
+"""The value of a call by another reading, where an erratum says that a text can be read in two ways.
 
 An implementation that gives this value follows the other reading; one that gives a third value does not.
 """
@@ -41,6 +41,35 @@ def is_value_by_onnx(model: Model, inputs: Mapping[str, Array], output: int, act
         near = np.abs(by_runtime - by_onnx) <= _rounding(model, inputs, output)
     same_special = (by_onnx == by_runtime) | (np.isnan(by_onnx) & np.isnan(by_runtime))
     return bool(np.where(np.isfinite(by_onnx), near, same_special).all())
+
+
+def has_nan_of_minus_infinity_alone(model: Model, inputs: Mapping[str, Array], output: int, actual: Array) -> bool:
+    """Whether each NaN that stands in place of a number is in an element that depends on -inf alone; False without one.
+
+    Args:
+        model: in which a NaN among the elements that an element depends on makes it NaN.
+        inputs: of the call.
+        output: the number of the output.
+        actual: what an implementation gives for this output.
+    """
+    # With a NaN in place of everything but -inf, what is still a number depends on -inf alone.
+    others = {
+        name: np.where(array == -np.inf, array, array.dtype.type(np.nan)) if format_of(array.dtype) else array
+        for name, array in inputs.items()
+    }
+    exact, without = (_exact(model, each, output) for each in (inputs, others))
+    if exact is None or without is None or exact.shape != actual.shape:
+        return False
+    wrong = np.isnan(widened(actual)) & ~np.isnan(widened(exact))
+    return bool(wrong.any() and not (wrong & np.isnan(widened(without))).any())
+
+
+def _exact(model: Model, inputs: Mapping[str, Array], output: int) -> Array | None:
+    """An output in the newest edition; None where there is no value."""
+    with suppress(Stop):
+        values = ModelRunner(model, None, None, unchecked=True).run(inputs).values
+        return values[model.graph.outputs[output].name]
+    return None
 
 
 def _by_onnx(model: Model, inputs: Mapping[str, Array], output: int) -> Array | None:

@@ -30,7 +30,8 @@ from sonnx.numerics.formats import Array
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.suite.accepted_runs import with_known
 from sonnx.suite.archive import EXACT, StoredCase, Suite, read_cases, read_suite, require_whole
-from sonnx.suite.cases import SEED, specs_of
+from sonnx.suite.cases import specs_of
+from sonnx.suite.constants import SEED
 from sonnx.suite.expected import Ends
 from sonnx.suite.judge import ACCEPTED, FAULT, REFUSED, TIMES, JudgedDifference, differences
 from sonnx.suite.kept_results import KeptResults
@@ -38,7 +39,7 @@ from sonnx.suite.known_deviations import KnownDeviations, read_known
 from sonnx.suite.must_pass import MustPassList, read_must_pass
 from sonnx.suite.networks import NETWORKS
 from sonnx.suite.options import JudgeOptions, RunOptions
-from sonnx.suite.other_reading import is_value_by_onnx
+from sonnx.suite.other_reading import has_nan_of_minus_infinity_alone, is_value_by_onnx
 from sonnx.suite.program import Answer, Program
 from sonnx.suite.recorded_outputs import RecordedOutputs
 from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
@@ -356,8 +357,8 @@ def explanation(
     used = {node.operator for node in read(stored.model).graph.nodes} if of_network else {case.operator}
     return next(
         (erratum for operator in sorted(used) for erratum, value_classes in errata_of(operator, difference.kind)
-         if value_class in value_classes
-         or is_instead(operator, erratum, difference, inputs, stored.model, actual)), None
+         if (value_class in value_classes if alternative_of(operator, erratum) is None
+             else is_instead(operator, erratum, difference, inputs, stored.model, actual))), None
     )  # fmt: skip
 
 
@@ -373,6 +374,10 @@ def is_instead(
     match alternative_of(operator, erratum):
         case "NaN":
             return difference.actual.startswith("nan")
+        case "NaN of -inf alone":
+            return actual is not None and has_nan_of_minus_infinity_alone(
+                read(model), inputs, difference.output, actual
+            )
         case "value by ONNX":
             return actual is not None and is_value_by_onnx(read(model), inputs, difference.output, actual)
         case "any":

@@ -19,13 +19,14 @@ from sonnx.checker.verdicts import Verdict
 from sonnx.numerics.formats import Array
 from sonnx.profile.definitions import Rule
 from sonnx.proofs.derived import breaking, conforming
+from sonnx.prover.call_variables import element
 from sonnx.prover.counterexample import value_of
 from sonnx.prover.signature_family import SignatureFamily
 from sonnx.prover.smt_values import Truth, bool_term, negate
 from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
 from sonnx.suite.bounded import BitQuestions, Unbounded, divides, signed
-from sonnx.suite.classes import Literal, combined, extents_of, literals_of, numbers_of
+from sonnx.suite.classes import Literal, combined, extents_of, literals_of, numbers_of, with_read_elements
 from sonnx.suite.sizes import SizedCall, sized_calls, unpadded_calls
 
 MAX_EXTENT, WIDE_EXTENT, MAX_OUTPUT_EXTENT = 5, 16, 12
@@ -380,9 +381,10 @@ def _bounds(family: SignatureFamily, largest: int) -> Iterator[z3.BoolRef]:
 
 def _filled(family: SignatureFamily) -> list[z3.BoolRef]:
     """The preferred conditions, the most important first: tensors with several elements, tensors with any element,
-    positive numbers in lists.
+    positive numbers in lists; negative numbers of attributes and elements of constants above 1: with 0 or 1 a
+    result might not depend on them or on another input.
     """
-    several, some = [], []
+    several, some, telling = [], [], []
     listed = {value.name for value in family.signature.values}
     for name, tensor in family.variables.tensors.items():
         if tensor.formal in listed:  # as long as its list
@@ -397,4 +399,8 @@ def _filled(family: SignatureFamily) -> list[z3.BoolRef]:
             some.append(
                 z3.And(length >= 1, *[z3.Implies(length > place, number >= 1) for place, number in enumerate(numbers)])
             )
-    return [*several, *some]
+        if parameter.kind == "float":
+            telling += [number < 0 for number in numbers_of(family, parameter.name, parameter.kind)]
+    for name in with_read_elements(family):
+        telling += [element(name).term >= 2, element(name).term >= 1]
+    return [*several, *some, *telling]

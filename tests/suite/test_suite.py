@@ -279,6 +279,26 @@ def test_an_erratum_explains_what_its_other_reading_gives(
     assert is_instead(operator, erratum, far, {}, b"", None) is answer
 
 
+@pytest.mark.parametrize(
+    ("given_nans", "answer"),
+    [([0], True), ([2], False), ([0, 2], False), ([], False)],
+    ids=["a slice of -inf", "another slice", "both", "none"],
+)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_nan_of_softmax_is_explained_in_slices_of_minus_infinity_alone(
+    given_nans: list[int], answer: bool, dtype: type[np.floating[Any]]
+) -> None:
+    """The inputs decide, not the value class: a NaN of another slice of the same data set is not explained."""
+    element = {np.float16: "float16", np.float32: "float", np.float64: "double"}[dtype]  # type: ignore[index]
+    head = f'<ir_version: 10, opset_import: ["" : 13]> g ({element}[4,2] x) => ({element}[4,2] y)'
+    model = onnx.parser.parse_model(f"{head} {{ y = Softmax<axis=1>(x) }}").SerializeToString()
+    inputs = {"x": np.array([[-np.inf, -np.inf], [np.nan, -np.inf], [1, -np.inf], [np.inf, 1]], dtype)}
+    actual = np.array([[0, 0], [np.nan, np.nan], [1, 0], [np.nan, np.nan]], dtype)
+    actual[given_nans] = np.nan
+    far = JudgedDifference("NaN", 0, (0, 0), "0.0", "nan (0x7fc00000)")
+    assert is_instead("Softmax", "softmax-all-minus-infinity", far, inputs, model, actual) is answer
+
+
 @pytest.mark.parametrize("under_gap", [np.nan, np.inf, 3.0])
 def test_a_convolution_without_gaps_is_explained_whatever_lies_under_a_gap(under_gap: float) -> None:
     """Kernel [1, 1] with dilation 2: the element between is not read by the text of ONNX."""
