@@ -1,8 +1,9 @@
-"""Correct implementations of the operators that do arithmetic, in numpy and without the executor.
+"""Correct implementations of all operators, in numpy and without the executor.
 
 Sums are computed in the element type in sequence, from the last term to the first, and in pairs; with the matrix
 product of BLAS; and in a wider format, rounded once.  Functions are computed in a wider format and rounded, or by numpy
-and by the C library in the element type.  `benchmarks/suite_correct.py` runs them on a suite.
+and by the C library in the element type.  Operators that do no arithmetic are in
+`benchmarks/correct_kernels_exact.py`.  `benchmarks/suite_correct.py` runs them on a suite.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import ceil, prod
+from operator import add
 from typing import Any
 
 import numpy as np
 
+from benchmarks.correct_kernels_exact import EXACT, integer_power
+from sonnx.model.ir import Node
 from sonnx.numerics.formats import Array, is_integer, limits_of
 
 WIDE = np.longdouble
 """The format above double."""
 Term = Callable[[int], Array]
+Combination = Callable[[Array, Array], Array]
 Kernel = Callable[["Implementation", Sequence[Array | None], Mapping[str, Any]], list[Array]]
 """All outputs that the operator has, from the inputs and the attributes."""
 
@@ -81,27 +86,27 @@ def in_library(name: str, x: Array) -> Array:
 # ------------------------------------------------------------------ sums
 
 
-def in_sequence(terms: int, term: Term) -> Array:
+def in_sequence(terms: int, term: Term, combine: Combination = add) -> Array:
     """From the first term to the last."""
     total = term(0)
     for k in range(1, terms):
-        total = total + term(k)
+        total = combine(total, term(k))
     return total
 
 
-def from_the_end(terms: int, term: Term) -> Array:
+def from_the_end(terms: int, term: Term, combine: Combination = add) -> Array:
     """From the last term to the first."""
-    return in_sequence(terms, lambda k: term(terms - 1 - k))
+    return in_sequence(terms, lambda k: term(terms - 1 - k), combine)
 
 
-def in_pairs(terms: int, term: Term) -> Array:
+def in_pairs(terms: int, term: Term, combine: Combination = add) -> Array:
     """The sums of both halves."""
 
     def part(start: int, end: int) -> Array:
         if end - start == 1:
             return term(start)
         middle = (start + end) // 2
-        return part(start, middle) + part(middle, end)
+        return combine(part(start, middle), part(middle, end))
 
     return part(0, terms)
 
@@ -116,13 +121,16 @@ class Implementation:
         function: a function of an array.
         once: sums are computed in a wider format and rounded once.
         folded: the constants of BatchNormalization become a factor and an addend.
+        by_place: the places of elements are computed, in place of a function of numpy that moves them, and elements
+            are compared by their bit patterns.
     """
 
     name: str
-    add: Callable[[int, Term], Array] | None
+    add: Callable[..., Array] | None
     function: Callable[[str, Array], Array] = in_wider
     once: bool = False
     folded: bool = False
+    by_place: bool = False
 
     def total(self, terms: Array) -> Array:
         """The sum along the last axis."""
@@ -146,11 +154,11 @@ class Implementation:
 
 
 WITHIN = (
-    Implementation("in sequence", in_sequence),
+    Implementation("in sequence", in_sequence, by_place=True),
     Implementation("from the end", from_the_end),
     Implementation("in pairs", in_pairs),
     Implementation("BLAS", None),
-    Implementation("wider, rounded once", in_sequence, once=True),
+    Implementation("wider, rounded once", in_sequence, once=True, by_place=True),
 )
 """Implementations within the hypotheses of a suite."""
 
@@ -196,7 +204,7 @@ def leaky_relu(used: Implementation, inputs: Sequence[Array | None], attributes:
 def power(used: Implementation, inputs: Sequence[Array | None], attributes: Any) -> list[Array]:
     x, y = given(inputs, 2)
     if is_integer(x.dtype):
-        raise NotImplementedError("Pow of integers")
+        return [integer_power(x, y)]
     return [np.power(x.astype(WIDE), y.astype(WIDE)).astype(x.dtype)]
 
 
@@ -404,7 +412,7 @@ KERNELS: dict[str, Kernel] = {
     "BatchNormalization": batch_normalization, "Conv": conv, "ConvInteger": conv_integer,
     "DequantizeLinear": dequantize, "QuantizeLinear": quantize, "Gemm": gemm, "LSTM": lstm, "LeakyRelu": leaky_relu,
     "MatMul": matmul, "Pow": power, "Range": arithmetic_range, "Softmax": softmax,
-    **{name: function(name) for name in NUMPY},
+    **{name: function(name) for name in NUMPY}, **EXACT,
 }  # fmt: skip
 OUTSIDE = {
     Implementation("functions of numpy", None, in_numpy): {*NUMPY, "Softmax", "LSTM"},
@@ -412,3 +420,15 @@ OUTSIDE = {
     Implementation("folded BatchNormalization", in_sequence, folded=True): {"BatchNormalization"},
 }
 """Implementations that may leave the hypotheses, and the operators in which they differ from the others."""
+
+
+def outputs_of(used: Implementation, node: Node, inputs: Sequence[Array | None]) -> list[Array]:
+    """What an implementation gives for a node.
+
+    Raises:
+        NotImplementedError: it has no such form of the operator.
+    """
+    attributes = {attribute.name: attribute.value for attribute in node.attributes}
+    with np.errstate(all="ignore"):
+        outputs = KERNELS[node.operator](used, inputs, attributes)
+    return [np.asarray(output) for output, name in zip(outputs, node.outputs, strict=False) if name]

@@ -2,10 +2,10 @@
 
     python -m benchmarks.suite_correct SUITE [--operator NAME] [--json FILE] [--write]
 
-SUITE is a folder made by `sonnx suite make`.  The implementations are those of `benchmarks/correct_kernels.py`;
-operators that do no arithmetic have one definition and are not run.  Operators that the JSON file has are not measured
-again.  Of a function of one tensor that leaves the hypotheses it is known how far: data sets whose elements are all
-within one unit in the last place, or 2^-126, of the exact value and are called wrong all the same are counted apart.
+SUITE is a folder made by `sonnx suite make`.  The implementations are those of `benchmarks/correct_kernels.py`.
+Operators that the JSON file has are not measured again.  Of a function of one tensor that leaves the hypotheses it is
+known how far: data sets whose elements are all within one unit in the last place, or 2^-126, of the exact value and are
+called wrong all the same are counted apart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.correct_kernels import KERNELS, NUMPY, OUTSIDE, WIDE, WITHIN, Implementation
+from benchmarks.correct_kernels import NUMPY, OUTSIDE, WIDE, WITHIN, outputs_of
 from benchmarks.measurements import write
 from benchmarks.wrong_kernels import Call, suite_calls
 from sonnx.numerics.formats import Array
@@ -30,18 +30,6 @@ from sonnx.suite.runs import explanation
 
 SHOWN = 3
 """Deviations of an implementation and operator that are printed."""
-
-
-def outputs_of(used: Implementation, call: Call, inputs: Sequence[Array | None]) -> list[Array]:
-    """What an implementation gives for a call.
-
-    Raises:
-        NotImplementedError: it has no such form of the operator.
-    """
-    attributes = {attribute.name: attribute.value for attribute in call.node.attributes}
-    with np.errstate(all="ignore"):
-        outputs = KERNELS[call.node.operator](used, inputs, attributes)
-    return [np.asarray(output) for output, name in zip(outputs, call.node.outputs, strict=False) if name]
 
 
 def deviations(outputs: Sequence[Array], stored: StoredCase, number: int, call: Call) -> list[JudgedDifference]:
@@ -78,7 +66,7 @@ def measured(suite: Suite, operator: str, shown: Callable[[str], None]) -> dict[
         for one in used:
             count = counts[one.name]
             try:
-                outputs = outputs_of(one, call, inputs)
+                outputs = outputs_of(one, call.node, inputs)
             except NotImplementedError:
                 count["left_out"] += 1
                 continue
@@ -124,7 +112,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the table to docs/measurements")
     options = parser.parse_args()
     suite = read_suite(options.suite)
-    made = [name for part in suite.parts if (name := part.operator) in KERNELS]
+    made = [part.operator for part in suite.parts]
     found = json.loads(options.json.read_text("utf-8")) if options.json and options.json.exists() else {}
     for name in dict.fromkeys(options.operator or made):
         if name not in found:
@@ -132,6 +120,7 @@ def main() -> None:
             print(name, found[name], file=sys.stderr, flush=True)
             if options.json:
                 options.json.write_text(json.dumps(found, indent=1), "utf-8")
+    found = {name: found[name] for name in made if name in found}
     print(table(found))
     if options.write:
         write("correct-kernels", table(found))

@@ -24,17 +24,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import prod
 from pathlib import Path
 
 import numpy as np
 import onnx
+from msgspec import structs
 
 import sonnx
 from benchmarks.measurements import write
-from benchmarks.wrong_kernels import Call, WrongKernel, suite_calls, total, wrong_kernels
+from benchmarks.wrong_kernels import BINARY, UNARY, Call, WrongKernel, suite_calls, total, wrong_kernels
 from sonnx.base.files import sha256
 from sonnx.checker.verdicts import Verdict
 from sonnx.executor.executor import ModelRunner
+from sonnx.model.ir import Model
 from sonnx.model.reader import read
 from sonnx.numerics.draws import KINDS, draw
 from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, patterns, widened
@@ -50,8 +53,13 @@ from tests.support.node_tests import node_tests
 
 RELATIVE, ABSOLUTE = 1e-3, 1e-7
 """What ONNX's runner of node tests allows."""
-PROBES, MODELS = 4, 12
-"""Random inputs of each kind for a model, and models, on which a kernel without effect is tried again."""
+PROBES, MODELS, LARGER, LARGEST = 2, 12, 6, 3000
+"""Random inputs of each kind for a model, and models, on which a kernel without effect is tried again; further models,
+those with the most elements up to a number."""
+ODD, ODD_MODELS = (3, 1367), 4
+"""The last extents of further random calls of an operator of elements: enough for several threads, with something left
+over after all vectors; and how many models have them."""
+OF_ELEMENTS = (*UNARY, *BINARY, "Clip", "DequantizeLinear", "QuantizeLinear", "Where")
 RUNS = 150
 """Data sets on which a kernel computes another call; more are not tried."""
 RUNS_OF_LONG_CALLS = {"Conv": 40, "LSTM": 40}
@@ -138,14 +146,14 @@ def conforms(model: onnx.ModelProto) -> bool:
 
 
 def probes(suite: Suite, operator: str) -> Iterator[Call]:
-    """Random inputs for some models of the suite."""
-    for stored in [
-        read_case
-        for read_case in read_cases(suite, operator)
-        if isinstance(read_case, StoredCase) and read_case.case.sets
-    ][:MODELS]:
-        model = read(stored.model)
-        runner = ModelRunner(model, None, stored.case.edition)
+    """Random inputs for some models of the suite, and for one with other extents."""
+    stored_cases = [each for each in read_cases(suite, operator) if isinstance(each, StoredCase) and each.case.sets]
+    models = [read(each.model) for each in stored_cases]
+    sizes = [max((prod(shape) for shape, _ in specs_of(model).values()), default=0) for model in models]
+    larger = sorted((size, place) for place, size in enumerate(sizes) if size <= LARGEST)[-LARGER:]
+    odd = [each for each in map(with_odd_extents, models) if each is not None][:ODD_MODELS]
+    for model in (*models[:MODELS], *(models[place] for _, place in larger), *odd):
+        runner = ModelRunner(model, None, suite.parts[0].edition)
         for kind in KINDS:
             for seed in range(PROBES):
                 given = {
@@ -156,26 +164,51 @@ def probes(suite: Suite, operator: str) -> Iterator[Call]:
                     exact = [*runner.run(given).values.values()]
                 except Exception:  # noqa: BLE001  (inputs without a value)
                     continue
-                yield Call(model, given, exact, stored.case.edition)
+                yield Call(model, given, exact, suite.parts[0].edition)
+
+
+def with_odd_extents(model: Model) -> Model | None:
+    """The model of an operator of elements with other extents, if its tensors have one shape or are scalars."""
+    graph = model.graph
+    tensors = [*graph.inputs, *graph.outputs]
+    shapes = {tensor.type.shape for tensor in tensors} - {()}
+    if len(shapes) != 1 or graph.initializers or [node.operator in OF_ELEMENTS for node in graph.nodes] != [True]:
+        return None
+    [shape] = shapes
+    rank = len(shape or ())
+    if rank < len(ODD):
+        return None
+    extents = (*(1,) * (rank - len(ODD)), *ODD)
+    inputs, outputs = (
+        tuple(
+            structs.replace(each, type=structs.replace(each.type, shape=extents)) if each.type.shape else each
+            for each in operands
+        )
+        for operands in (graph.inputs, graph.outputs)
+    )
+    return structs.replace(model, graph=structs.replace(graph, inputs=inputs, outputs=outputs))
 
 
 def fate(kernel: WrongKernel, suite: Sequence[Expectation], tests: Sequence[Expectation], further: list[Call]) -> str:
-    """What becomes of a kernel."""
-    answer, runs = NONE, 0
-    for each in suite:
+    """What becomes of a kernel.
+
+    A kernel without effect in some calls that it computes is not tried on the other ones, unless it is missed.
+    """
+    answer, runs, left = NONE, 0, iter(suite)
+    for each in left:
         outputs = kernel.outputs(each.call)
         runs += kernel.computes and outputs is not each.call.exact
-        if runs > RUNS_OF_LONG_CALLS.get(kernel.operator, RUNS):
-            break
         if not same(outputs, each.call):
             errata = each.answers(outputs)
             if None in errata:
                 return DETECTED
             answer = READING if errata else WITHIN if answer == NONE else answer
+        if runs > RUNS_OF_LONG_CALLS.get(kernel.operator, RUNS):
+            break
     elsewhere = [*(test.call for test in tests if test.number), *further]
-    if answer == NONE and not all(same(kernel.outputs(each), each) for each in elsewhere):
-        return MISSED
-    return answer
+    if answer != NONE or all(same(kernel.outputs(each), each) for each in elsewhere):
+        return answer
+    return DETECTED if any(None in each.answers(kernel.outputs(each.call)) for each in left) else MISSED
 
 
 def signature_of(operator: str, edition: str) -> Signature:
