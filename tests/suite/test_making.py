@@ -82,10 +82,11 @@ def test_a_run_that_is_continued_gives_the_files_of_one_that_was_not_interrupted
     assert not describe_suite(interrupted).unfinished
 
 
-def test_child_processes_and_a_resumed_run_of_them_give_equal_files(whole: Path, tmp_path: Path) -> None:
-    parallel, resumed = tmp_path / "parallel", tmp_path / "resumed"
+def test_child_processes_and_a_resumed_run_of_them_give_equal_files(
+    whole: Path, interrupted: Path, tmp_path: Path
+) -> None:
+    parallel, resumed = tmp_path / "parallel", interrupted
     chosen = [word for operator in OPERATORS for word in ("--operator", operator)]
-    interrupted(resumed)
     for folder, more in ((parallel, []), (resumed, ["--resume"])):
         assert run(["suite", "make", *chosen, "--jobs", "2", "--quiet", *more, str(folder)]) == 0
         assert contents(folder) == contents(whole)
