@@ -12,9 +12,15 @@ from benchmarks.wrong_kernels import total, wrong_kernels
 from sonnx.executor.executor import ModelRunner
 from sonnx.model.reader import read
 from sonnx.suite.archive import StoredCase, Suite, read_cases
-from sonnx.suite.sizes import FEW_SIZES, MANY, SIZES
+from sonnx.suite.making import chosen_operators
+from sonnx.suite.options import MakeOptions
+from sonnx.suite.sizes import FEW_SIZES, MANY, SIZES, sized_calls
+from tests.support.cases import spread
+from tests.support.conforming_models import conforming_models
 
 OPERATORS = ("Relu", "ArgMax")
+OTHERS = ("Constant", "Range", "Reshape", "LSTM")
+"""Operators without an input that may be long, and those whose first call within the bounds has none."""
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +62,16 @@ def test_every_outer_axis_has_some_sizes(relu: Suite) -> None:
     extents = {(len(shape) - axis, extent) for stored in grown(relu, "Relu") for shape in shapes(stored)
                for axis, extent in enumerate(shape)}  # fmt: skip
     assert all((from_end, extent) in extents for from_end in (2, 3, 4) for extent in FEW_SIZES)
+
+
+@pytest.mark.parametrize(
+    "operator", spread(sorted({each.name for each in chosen_operators(MakeOptions())} - {*OTHERS}), 6)
+)
+def test_the_first_input_of_every_operator_grows(operator: str) -> None:
+    """Also one whose elements a rule reads; at most two sizes are not possible in a call."""
+    with conforming_models(operator) as (family, models):
+        sized = sized_calls(family, models)
+    assert len({each.extent for each in sized if each.input == 0} & {*SIZES}) >= len(SIZES) - 2
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -6,24 +6,14 @@ from typing import Any
 
 import pytest
 
-from sonnx.profile.catalogue import operators
-from sonnx.prover.signature_family import SignatureFamily, signatures
-from sonnx.prover.witness import CallInstance, judge
-from sonnx.suite.bounded import BitQuestions
+from sonnx.prover.witness import CallInstance
 from sonnx.suite.sizes import unpadded_calls
-from sonnx.suite.structures import MAX_EXTENT, _bounds, _filled, _Search, conforming
+from tests.support.conforming_models import conforming_models
 
 
 def some_unpadded(operator: str) -> list[CallInstance]:
-    described = next(each for each in operators() if each.name == operator)
-    signature, edition = next(iter(signatures(described)))
-    family = SignatureFamily(described, signature, edition, ((signature.version, edition),), folded=True)
-    with family.context():
-        search = _Search([*conforming(family), *_bounds(family, MAX_EXTENT)], [], _filled(family), BitQuestions())
-        codes = family.variables.interpretation.codes
-        models = [(values, judge(signature, codes, values, edition)[0]) for values, _ in search.cover([()])[1]]
-        padded = [({**values, "pads.0": 3}, call) for values, call in models]
-        return unpadded_calls(family, padded)
+    with conforming_models(operator) as (family, models):
+        return unpadded_calls(family, [({**values, "pads.0": 3}, call) for values, call in models])
 
 
 @pytest.mark.parametrize("operator", ["Conv", "MaxPool"])
