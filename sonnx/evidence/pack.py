@@ -65,6 +65,7 @@ from sonnx.report.check import render
 from sonnx.report.check_run import CheckRun
 from sonnx.report.json import CheckDocument
 
+INDEX = "index.html"
 MANIFEST = "manifest.json"
 AUDIT = "audit.json"
 RUN = "run.json"
@@ -239,10 +240,10 @@ def pack(
     files[AUDIT] = json_text(about).encode()
     files |= _exchanged(about, model, matrix)
     files["statement.html"] = pack_page.statement(about, report).encode("ascii")
-    absent = absent_files({*files, MANIFEST, RUN})
+    absent = absent_files({*files, "objectives.html", "objectives.json", INDEX, MANIFEST, RUN})
     files["objectives.html"] = pack_page.objectives(absent).encode("ascii")
     files["objectives.json"] = as_bytes(objectives_data(absent))
-    files["index.html"] = pack_page.page(about, report, sorted({*files, MANIFEST, RUN})).encode("ascii")
+    files[INDEX] = pack_page.page(about, report, sorted({*files, MANIFEST, RUN})).encode("ascii")
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
     files[MANIFEST] = json_text(Manifest(files=hashes)).encode()
     return EvidencePack(files, report, code, about)

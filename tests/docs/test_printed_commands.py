@@ -24,7 +24,6 @@ SHORT = (
     "docs/reports.md",
     "docs/profile-format.md",
     "docs/verdicts.md",
-    "docs/tasks.md",
     "sonnx check --help",
 )
 """Pages of which the short commands are run here: the first two, in a deep run all."""

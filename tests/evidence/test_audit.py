@@ -31,6 +31,7 @@ from sonnx.cli.main import run
 from sonnx.evidence import pack_parts
 from sonnx.evidence.canonical_form import canonical
 from sonnx.evidence.identity import external_bytes
+from sonnx.evidence.objectives import absent_files
 from sonnx.model.reader import read
 from sonnx.proofs import registry
 from sonnx.prover import driver, record
@@ -97,6 +98,11 @@ def test_two_runs_in_other_folders_at_other_times_give_the_same_bytes(made: Path
     assert (other / "run.json").read_bytes() != (made / "run.json").read_bytes()
     for content in files(other, "run.json").values():
         assert str(tmp_path).encode() not in content
+
+
+def test_no_file_of_the_pack_is_said_to_be_absent(made: Path) -> None:
+    present = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
+    assert json.loads((made / "objectives.json").read_text())["absent"] == [*absent_files(present)]
 
 
 def test_the_manifest_has_the_hash_of_every_file(made: Path) -> None:
