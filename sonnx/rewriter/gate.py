@@ -105,12 +105,14 @@ def _interface_changes(before: Model, after: Model, removed: Collection[str]) ->
 
 
 def _changed_values(what: str, before: Sequence[ValueInfo], after: Sequence[ValueInfo]) -> Iterator[str]:
-    types = {value.name: value.type for value in after}
+    types: dict[str, list[Type]] = {}  # a model that is not valid may name a value twice
+    for value in reversed(after):
+        types.setdefault(value.name, []).append(value.type)
     for value in before:
-        if value.name not in types:
+        if not types.get(value.name):
             yield f"the {what} {quote(value.name)} is gone"
-        elif not _refines(types[value.name], value.type):
-            yield f"the {what} {quote(value.name)} is {types[value.name]}, not {value.type}"
+        elif not _refines(type_ := types[value.name].pop(), value.type):
+            yield f"the {what} {quote(value.name)} is {type_}, not {value.type}"
     if [value.name for value in before] != [value.name for value in after]:
         yield f"the {what}s are {_listed(after)}, not {_listed(before)}"
 

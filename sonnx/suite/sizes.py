@@ -240,10 +240,11 @@ class _Bases:
 
     def _may_be_odd(self, place: int) -> bool:
         """Whether an input has an odd number of elements with an odd extent on its last axis, so that what threads
-        divide among them leaves a rest.
+        divide among them leaves a rest; no other extent is 1, as a reduction along it would do nothing.
         """
         shapes = [each.shape for each in self.models[place][1].inputs if each is not None and each.shape]
-        return any(prod(shape[:-1]) % 2 for shape in shapes if isinstance(shape, tuple))
+        others = [shape[:-1] for shape in shapes if isinstance(shape, tuple)]
+        return any(prod(each) % 2 and 1 not in each for each in others)
 
     def _large(self, place: int) -> Iterator[tuple[SizedCall, bool]]:
         """The calls with `MANY` elements that a call grows to on one axis, and whether its outputs grew."""

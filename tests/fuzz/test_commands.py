@@ -71,6 +71,10 @@ g () => (uint64[2, 1] y) <uint64[2, 1] x = {0, 7}> { y = Sum (x) }"""),
                                                      (TensorProto.BOOL, [2**60])),
     "a Floor of more elements than a file has": one("Floor", [(F, [2**60])], (F, [2**60])),
     "a Sign of more elements than a file has": one("Sign", [(F, [2**60])], (F, [2**60])),
+    "a sum with a flag that is neither 0 nor 1": parsed("""<ir_version: 8, opset_import: ["" : 13]>
+g () => (float[2, 3] y) <float[2, 3] x = {1, 2, 3, 4, 5, 6}> { y = ReduceSum <noop_with_empty_axes = 2> (x) }"""),
+    "an output that is declared twice": parsed("""<ir_version: 8, opset_import: ["" : 13]>
+g (float[2, 3] x) => (int64[1, 3] y, bfloat16[7] z, float[2, 3] z) { y = ArgMax (x) z = Relu (x) }"""),
 }  # fmt: skip
 
 
