@@ -243,7 +243,9 @@ class _Bases:
         divide among them leaves a rest; no other extent is 1, as a reduction along it would do nothing.
         """
         shapes = [each.shape for each in self.models[place][1].inputs if each is not None and each.shape]
-        others = [shape[:-1] for shape in shapes if isinstance(shape, tuple)]
+        others = [
+            [extent for extent in shape[:-1] if isinstance(extent, int)] for shape in shapes if isinstance(shape, tuple)
+        ]
         return any(prod(each) % 2 and 1 not in each for each in others)
 
     def _large(self, place: int) -> Iterator[tuple[SizedCall, bool]]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from sonnx.profile.catalogue import operators
+from sonnx.proofs.derived import conforming
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, judge
 from sonnx.suite.bounded import BitQuestions
-from sonnx.suite.structures import MAX_EXTENT, _bounds, _filled, _Search, conforming
+from sonnx.suite.structures import MAX_EXTENT, _bounds, _filled, _Search
 
 ConformingModels = list[tuple[Mapping[str, int], CallInstance]]
 
