@@ -75,9 +75,8 @@ def _equal(site: Site, sequence: NodeSequence, shape: Shape) -> str:
         )
     for operand, index in ((other, 1), (one, 0)) if element in FLOATS else ():
         low, high = (
-            sequence.constant(f"{role}{index}", element, number, shapes[index] or ())
-            for role, number in (("low", 0), ("high", 1))
-        )
+            sequence.constant(f"{role}{index}", element, number, shape) for role, number in (("low", 0), ("high", 1))
+        )  # of the shape of the result, as the choices are
         above = add(OperatorName.LESS, (low, operand), name("above"))
         below = add(OperatorName.LESS, (operand, high), name("below"))
         inner = add(OperatorName.WHERE, (above, value, no), name("positive"))
