@@ -540,9 +540,9 @@ def _confirmed(pair: Pair, found: Equivalence) -> bool:
     exec(witness.program[1], names)
     given = names["x"]
     if witness.evidence is Evidence.REFERENCE:
-        models = (onnx.load_from_string(data) for data in (pair.first, pair.second))
-        one, other = (ReferenceEvaluator(model).run([witness.output], given)[0] for model in models)
-        return bool(float(one[witness.at]) != float(other[witness.at]))
+        models = [onnx.load_from_string(data) for data in (pair.first, pair.second)]
+        ran: list[Any] = [ReferenceEvaluator(model).run([witness.output], given) for model in models]
+        return bool(ran[0][0][witness.at] != ran[1][0][witness.at])
     one, other = (_run(runner, given) for runner in runners)
     if one is None or other is None:
         return False
