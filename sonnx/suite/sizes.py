@@ -117,10 +117,8 @@ def sized_calls(family: SignatureFamily, models: Sequence[tuple[Mapping[str, int
         family: the signature; its context is entered.
         models: conforming calls, with the values of their variables.
     """
-    if PADS in {attribute.name for attribute in family.signature.attributes}:
-        # Windows on elements: one that lies on padding hides what is lost along an axis.
-        models = [({**values, **_dense(values)}, call) for values, call in models]
-    bases = _Bases(family, models)
+    # A window that lies on padding hides what is lost along an axis.
+    bases = _Bases(family, _unpadded(models) if _is_padded(family) else models)
     return [*bases.with_sizes(), *bases.large()]
 
 
@@ -133,16 +131,26 @@ def unpadded_calls(
         family: the signature; its context is entered.
         models: conforming calls, with the values of their variables.
     """
-    if PADS not in {attribute.name for attribute in family.signature.attributes}:
+    if not _is_padded(family):
         return []
-    unpadded = [({**values, **_dense(values)}, call) for values, call in models]
-    bases, calls = _Bases(family, unpadded), dict[object, CallInstance]()
+    bases, calls = _Bases(family, _unpadded(models)), dict[object, CallInstance]()
     for place, (_, call) in enumerate(bases.models):
         types = tuple(str(facts.type) for facts in call.inputs if facts is not None)
         sized = None if types in calls else bases.with_extent(place, WINDOWED)
         if sized is not None:
             calls[types] = sized.call
     return [*calls.values()]
+
+
+def _is_padded(family: SignatureFamily) -> bool:
+    return PADS in {attribute.name for attribute in family.signature.attributes}
+
+
+def _unpadded(
+    models: Sequence[tuple[Mapping[str, int], CallInstance]],
+) -> list[tuple[Mapping[str, int], CallInstance]]:
+    """The models with windows that lie on elements; the calls are those they come from."""
+    return [({**values, **_dense(values)}, call) for values, call in models]
 
 
 def _dense(values: Mapping[str, int]) -> dict[str, int]:

@@ -150,8 +150,8 @@ class Expansion:
 
     def _steps(self, fused: Fused, of: NodeInTerms) -> list[Node] | None:
         """The nodes of the steps of a fused operator, and one that passes their result on."""
-        first, label = of.terms[0] if of.terms else None, self.graph.new_name(of.output) if of.node.outputs else ""
-        facts, standard = None if first is None else first.facts, self.graph.operator_set
+        label = self.graph.new_name(of.output) if of.node.outputs else ""
+        facts, standard = None if of.first is None else of.first.facts, self.graph.operator_set
         older = standard < STEPS_SINCE
         operator_set = STEPS_AT if older and standard >= fused.since else standard
         written = written_out(fused, of.node, facts, operator_set, lambda role: f"{label} ({role})")

@@ -60,7 +60,7 @@ class GraphInTerms:
     """
 
     def __init__(self, model: Model, domain: TermDomain, choices: Choices, imports: Mapping[str, int | None]) -> None:
-        self.domain, self.store, self.choices, self.imports = domain, domain.store, choices, imports
+        self.domain, self.store, self.choices = domain, domain.store, choices
         self.operator_set = imports.get("") or 0
         self.results: list[PassedOn] = []
         self._newer = Scope("graph", model.graph, {**imports, "": STEPS_AT})
@@ -99,6 +99,11 @@ class NodeInTerms:
         return ".".join(filter(None, self.operator))
 
     @property
+    def first(self) -> Term | None:
+        """The term of the first input; None where there is none, or it is not known."""
+        return self.terms[0] if self.terms else None
+
+    @property
     def output(self) -> str:
         """The name of the first output; "" where there is none."""
         return next(iter(self.node.outputs), "")
@@ -129,8 +134,7 @@ class NodeInTerms:
 
     def number(self, value: float) -> str | None:
         """The name of a new constant: one number of the type of the first input; None where that type is not known."""
-        first = self.terms[0] if self.terms else None
-        kind = ELEMENTS.get(str(first.facts.type)) if first is not None else None
+        kind = None if self.first is None else ELEMENTS.get(str(self.first.facts.type))
         return None if kind is None else self.constant(str(value), np.array(value).astype(kind))
 
     def passed_on(

@@ -43,7 +43,7 @@ def constant_result(of: NodeInTerms) -> None:
 @meaning_of(*rearrangements.operators())
 def rearrangement(of: NodeInTerms) -> None:
     """Gives the output of an operator that moves elements the movement, where its parameters are constants."""
-    first, others = of.terms[0] if of.terms else None, of.terms[1:]
+    first, others = of.first, of.terms[1:]
     kind = None if first is None else ELEMENTS.get(str(first.facts.type))
     if first is None or first.shape is None or kind is None or not of.output or any(of.node.outputs[1:]):
         return
@@ -83,9 +83,8 @@ def ordered_or_multiplied(of: NodeInTerms) -> list[Node] | None:
     if written is None:
         return None
     nodes, results, exact = written
-    [first, *_] = of.terms
     # How a product rounds may depend on the order of its factors, which its value over the reals does not.
-    own = of.node.operator if first is None else f"{of.node.operator} of {first.number}"
+    own = of.node.operator if of.first is None else f"{of.node.operator} of {of.first.number}"
     of.store.assume((NUMBERS_ONLY if of.node.operator == "TopK" else STATED).format(of.node.operator))
     outputs = zip(of.node.outputs, results, strict=False)
     ideal = "" if exact else own
@@ -135,10 +134,9 @@ def dynamic_product(of: NodeInTerms) -> list[Node] | None:
 @meaning_of(dynamic_quantization.QUANTIZER)
 def dynamic_scale(of: NodeInTerms) -> list[Node] | None:
     """The scale of DynamicQuantizeLinear by its formula, bit for bit."""
-    first = of.terms[0] if of.terms else None
     if of.store.narrowings is not None:
         return None
-    written = dynamic_quantization.scale_nodes(of.node, first, of.graph.operator_set, of.constant)
+    written = dynamic_quantization.scale_nodes(of.node, of.first, of.graph.operator_set, of.constant)
     if written is None:
         return None
     of.store.assume(INTEGERS)
@@ -153,8 +151,7 @@ def converted_product(of: NodeInTerms) -> list[Node] | None:
     """Cast to float of products of the integers of DynamicQuantizeLinear, bit for bit."""
     if of.store.narrowings is not None or of.values.get("to") != element_number("float"):
         return None
-    first = of.terms[0] if of.terms else None
-    written = dynamic_quantization.converted_product(of.node, first, of.graph.operator_set, of.constant, of.define)
+    written = dynamic_quantization.converted_product(of.node, of.first, of.graph.operator_set, of.constant, of.define)
     if written is None:
         return None
     of.store.assume(INTEGERS)
