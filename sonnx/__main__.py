@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def _show_unraised(lost: sys.UnraisableHookArgs) -> None:
-    """Show an error that Python cannot raise, such as one in a hook after a fork; a lack of memory there harms nothing."""
+    """Show an error that Python cannot raise, as one in a hook after a fork; a lack of memory there harms nothing."""
     if not issubclass(lost.exc_type, MemoryError):
         sys.__unraisablehook__(lost)
 

@@ -243,7 +243,8 @@ class _Call:
 
     def _number(self, word: str) -> Array | None:
         """A number of the type of the first input, or the number of an attribute, or all of them; a text and a
-        complex number have none."""
+        complex number have none.
+        """
         kind = ELEMENTS.get(str(self.first.type)) if self.first is not None else None
         if kind is None or kind == TEXT or kind.kind == "c":
             return None
