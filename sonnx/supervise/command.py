@@ -45,34 +45,36 @@ def in_a_process(command: Callable[[], int], seconds: float, megabytes: int) -> 
     """
     reader, writer = descriptors.pipe()
     held, lent = lease.pipe()
-    last_words = _unnamed_file()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # an interrupt waits until it can be passed on
-    child = os.fork()
-    if not child:
-        os.setpgid(0, 0)  # the parent passes interrupts of the terminal on
-        lease.hold(held, os.getpid())
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        _divert_errors(last_words.fileno())
-        return _done(command, writer)
-    with suppress(PermissionError, ProcessLookupError):  # it is done already
-        os.setpgid(child, child)
-    os.close(writer)
-    lease.close(held)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        with os.fdopen(reader, "rb", buffering=0) as messages, last_words:
-            lacks_memory = False
-            try:
-                return _wait(child, messages, seconds, megabytes, before)
-            except ProcessEnded as ended:
-                lacks_memory = ended.end is End.OUT_OF_MEMORY
-                raise
-            finally:
-                if not lacks_memory:
-                    _repeat(last_words)
-    finally:
-        lease.kill_group(child)  # what the command has started
-        lease.close(lent)
+    with _unnamed_file() as last_words:
+        before = signal.pthread_sigmask(
+            signal.SIG_BLOCK, {signal.SIGINT}
+        )  # an interrupt waits until it can be passed on
+        child = os.fork()
+        if not child:
+            os.setpgid(0, 0)  # the parent passes interrupts of the terminal on
+            lease.hold(held, os.getpid())
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            _divert_errors(last_words.fileno())
+            return _done(command, writer)
+        with suppress(PermissionError, ProcessLookupError):  # it is done already
+            os.setpgid(child, child)
+        os.close(writer)
+        lease.close(held)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        try:
+            with os.fdopen(reader, "rb", buffering=0) as messages:
+                lacks_memory = False
+                try:
+                    return _wait(child, messages, seconds, megabytes, before)
+                except ProcessEnded as ended:
+                    lacks_memory = ended.end is End.OUT_OF_MEMORY
+                    raise
+                finally:
+                    if not lacks_memory:
+                        _repeat(last_words)
+        finally:
+            lease.kill_group(child)  # what the command has started
+            lease.close(lent)
 
 
 def _unnamed_file() -> IO[bytes]:

@@ -20,6 +20,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -160,6 +161,7 @@ def _works_in(process: Path, folder: Path) -> bool:
 def _run(folder: Path, line: str, failing: int, harm: Harm, seed: int, errors: int, counts: int) -> None:
     """Run the program in this process, and end it."""
     code = 99
+    warnings.simplefilter("ignore", ResourceWarning)  # as in a process that runs no tests
     try:
         os.chdir(folder)
         os.dup2(counts, SAID)
