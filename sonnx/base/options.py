@@ -89,10 +89,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @classmethod
     def arguments(cls) -> Iterator[tuple[FieldInfo, Argument]]:
         """Each field with what describes it, in order; those of the library alone are left out."""
-        for option in fields(cls):
-            argument = _argument(option.type)
-            if argument is not None:
-                yield option, argument
+        yield from _described(cls)
 
     @classmethod
     def kept_answers(cls) -> Iterator[tuple[str, str]]:
@@ -154,6 +151,13 @@ def _written(flag: str, value: Any) -> Iterator[str]:
 def default_of(option: FieldInfo) -> Any:
     """The default of an option."""
     return option.default if option.default_factory is NODEFAULT else option.default_factory()
+
+
+@cache
+def _described(kind: type[Options]) -> tuple[tuple[FieldInfo, Argument], ...]:
+    """Each field that has an `Argument`, with it; msgspec evaluates the annotations of a structure at each call."""
+    described = ((option, _argument(option.type)) for option in fields(kind))
+    return tuple((option, argument) for option, argument in described if argument is not None)
 
 
 @cache
