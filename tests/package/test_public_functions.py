@@ -29,6 +29,8 @@ from tests.support.editions import NEWEST
 from tests.support.model_texts import TEXTS, model_of
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 SYMBOLIC = ROOT / "examples" / "symbolic.onnx"
 FINE = model_of(TEXTS["fine"])
 INPUTS = {"a": np.array([1, 2], np.float32)}

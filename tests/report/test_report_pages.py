@@ -20,6 +20,8 @@ from sonnx.report.rendered import render_document
 from tests.support.paths import ROOT
 from tests.support.report_pages import COMMAND, VOID, Page, outside_code, unescaped
 
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 # ------------------------------------------------------------------ JUnit
 
 
