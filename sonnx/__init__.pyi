@@ -27,6 +27,7 @@ from sonnx.base.errors import ErrorCondition as ErrorCondition
 from sonnx.base.errors import NotExecutable as NotExecutable
 from sonnx.base.errors import Stop as Stop
 from sonnx.base.errors import Unfinished as Unfinished
+from sonnx.base.errors import Unreadable as Unreadable
 from sonnx.base.errors import UsageError as UsageError
 from sonnx.bounds.result import Bounds as Bounds
 from sonnx.checker.report import Finding as Finding
@@ -34,7 +35,6 @@ from sonnx.checker.report import NotConforming as NotConforming
 from sonnx.checker.report import Report as Report
 from sonnx.checker.verdicts import Verdict as Verdict
 from sonnx.evidence.pack import EvidencePack as EvidencePack
-from sonnx.model.reader import Unreadable as Unreadable
 from sonnx.properties.result import PropertyResult as PropertyResult
 from sonnx.report.check import CheckReport as CheckReport
 from sonnx.report.comparison import ComparisonReport as ComparisonReport

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import Unreadable, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.options import keyword_arguments
 from sonnx.checker.checked_calls import CheckedCall
@@ -19,7 +19,6 @@ from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdictSentence,
 from sonnx.checker.request import check_model, open_model, unbound
 from sonnx.model.files import is_one, models_of
 from sonnx.model.ir import Model
-from sonnx.model.reader import Unreadable
 from sonnx.model.sources import Source, name_of, path_or_bytes
 from sonnx.model.symbols import bind_symbols
 from sonnx.report.check import CheckReport

@@ -30,6 +30,10 @@ def worst_exit_code(codes: Collection[int]) -> int:
     return next(number for number in (TOOL_FAILED, USAGE, 1, 3, 0) if number in codes)
 
 
+class Unreadable(Exception):
+    """The bytes of a file are not a model; the message is one sentence that says what is wrong and where."""
+
+
 class Stop(Exception):
     """A run ends without a result; the message is one sentence."""
 

@@ -89,18 +89,12 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @classmethod
     def arguments(cls) -> Iterator[tuple[FieldInfo, Argument]]:
         """Each field with what describes it, in order; those of the library alone are left out."""
-        for option in fields(cls):
-            argument = _argument(option.type)
-            if argument is not None:
-                yield option, argument
+        yield from _described(cls)
 
     @classmethod
     def kept_answers(cls) -> Iterator[tuple[str, str]]:
         """Each option that cannot change an answer, with the reason."""
-        for option in fields(cls):
-            for part in get_args(option.type)[1:] if get_origin(option.type) is Annotated else ():
-                if isinstance(part, KeepsAnswer):
-                    yield option.name, part.reason
+        yield from _kept_answers(cls)
 
     def as_json(self, *, complete: bool = False) -> dict[str, Any]:
         """The options that do not have their defaults, or all of them, as JSON has them; paths as their texts."""
@@ -154,6 +148,21 @@ def _written(flag: str, value: Any) -> Iterator[str]:
 def default_of(option: FieldInfo) -> Any:
     """The default of an option."""
     return option.default if option.default_factory is NODEFAULT else option.default_factory()
+
+
+@cache
+def _described(kind: type[Options]) -> tuple[tuple[FieldInfo, Argument], ...]:
+    """Each field that has an `Argument`, with it; msgspec evaluates the annotations of a structure at each call."""
+    described = ((option, _argument(option.type)) for option in fields(kind))
+    return tuple((option, argument) for option, argument in described if argument is not None)
+
+
+@cache
+def _kept_answers(kind: type[Options]) -> tuple[tuple[str, str], ...]:
+    annotated = ((option, get_args(option.type)) for option in fields(kind) if get_origin(option.type) is Annotated)
+    return tuple(
+        (option.name, part.reason) for option, parts in annotated for part in parts if isinstance(part, KeepsAnswer)
+    )
 
 
 @cache

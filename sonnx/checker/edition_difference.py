@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sonnx.base.errors import USAGE
+from sonnx.base.errors import USAGE, Unreadable
 from sonnx.base.reported import ABSENT_IF_EMPTY, HIDDEN, Result, reported_as
 from sonnx.checker.conditions import Conditions
 from sonnx.checker.report import Finding, Report
@@ -16,7 +16,6 @@ from sonnx.checker.request import CheckRequest, check_model, open_model
 from sonnx.checker.rules import ActiveRules, signatures_in_force
 from sonnx.checker.verdicts import Verdict
 from sonnx.model.ir import Model
-from sonnx.model.reader import Unreadable
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Rule
 from sonnx.profile.signature import active_condition

@@ -28,6 +28,7 @@ from sonnx.language.steps import OutOfFuel
 from sonnx.language.structure import view
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition, Editions, Rule, T
+from sonnx.profile.profile_data import of_profile
 from sonnx.profile.signature import Signature, active_condition, signature
 
 if TYPE_CHECKING:
@@ -47,6 +48,27 @@ def signatures_in_force(edition: Edition) -> Iterator[Signature]:
 def stated(tailoring: Tailoring | None) -> StatedTailoring | None:
     """A tailoring as a condition states it."""
     return None if tailoring is None else StatedTailoring(tailoring.name, tailoring.file, tailoring.sha256)
+
+
+@of_profile
+def _general_in_force(text: str) -> tuple[tuple[Rule, Expression], ...]:
+    """The rules of general.toml under a text, each with its condition."""
+    known = catalogue.editions()
+    rules = ((rule, active_condition(rule, text, known)) for rule in catalogue.general_rules())
+    return tuple((rule, demand) for rule, demand in rules if demand is not None)
+
+
+@of_profile
+def _graph_in_force(text: str) -> tuple[Rule, ...]:
+    """The rules that a function decides under a text."""
+    known = catalogue.editions()
+    return tuple(rule for rule in catalogue.graph_rules() if known.in_force(rule, text))
+
+
+@of_profile
+def _decided_in_force(text: str, subject: str) -> tuple[tuple[Rule, Decision], ...]:
+    """The rules about a subject that a function decides under a text, each with the function."""
+    return tuple((rule, graph_rules.decision_of(rule)) for rule in _graph_in_force(text) if rule.subject == subject)
 
 
 class ActiveRules(Struct, frozen=True, eq=False, dict=True):
@@ -69,19 +91,14 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def general(self) -> tuple[tuple[Rule, Expression], ...]:
         """The active rules of general.toml and of the tailoring, each with its condition under this edition."""
-        rules = ((rule, self._demand(rule)) for rule in catalogue.general_rules())
         own = self.tailoring.conditions if self.tailoring else ()
-        return (*((rule, demand) for rule, demand in rules if demand is not None), *own)
-
-    def _demand(self, rule: Rule) -> Expression | None:
-        return active_condition(rule, self.edition.general, self.editions)
+        return (*_general_in_force(self.edition.general), *own)
 
     @cached_property
     def graph(self) -> tuple[Rule, ...]:
         """The active rules that a function decides."""
         own = [rule for rule, _ in self.tailoring.decided] if self.tailoring else []
-        decided = catalogue.graph_rules()
-        return (*(rule for rule in decided if self.editions.in_force(rule, self.edition.general)), *own)
+        return (*_graph_in_force(self.edition.general), *own)
 
     @cached_property
     def slugs(self) -> frozenset[str]:
@@ -113,10 +130,8 @@ class ActiveRules(Struct, frozen=True, eq=False, dict=True):
         """The active rules about a subject that a function decides, each with the function."""
         decided = self._decided_by_subject.get(subject)
         if decided is None:
-            own = dict(self.tailoring.decided) if self.tailoring else {}
-            chosen = [rule for rule in self.graph if rule.subject == subject]
-            decided = tuple([(rule, own.get(rule) or graph_rules.decision_of(rule)) for rule in chosen])
-            self._decided_by_subject[subject] = decided
+            own = [row for row in self.tailoring.decided if row[0].subject == subject] if self.tailoring else []
+            decided = self._decided_by_subject[subject] = (*_decided_in_force(self.edition.general, subject), *own)
         return decided
 
     @cached_property

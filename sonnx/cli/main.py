@@ -11,12 +11,11 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn
 
-from sonnx.base.errors import USAGE, Stop, Unfinished, UsageError
+from sonnx.base.errors import USAGE, Stop, Unfinished, Unreadable, UsageError
 from sonnx.base.escaping import escape_once, short_sentence
 from sonnx.base.suggestions import did_you_mean
 from sonnx.cli import commands
 from sonnx.cli.old_spellings import current_spelling
-from sonnx.model.reader import Unreadable
 
 
 def run(arguments: Sequence[str], *, own_process: bool = False) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from sonnx.base.errors import BadInput, Stop
+from sonnx.base.errors import BadInput, Stop, Unreadable
 from sonnx.base.files import sha256
 from sonnx.equivalence.decision import compare_models
 from sonnx.equivalence.interpretation.model_terms import terms_of
@@ -18,7 +18,7 @@ from sonnx.executor.comparison import Optimization
 from sonnx.executor.runtimes import LEVELS, Failure, OptimizationLevel
 from sonnx.model.ir import Graph, Model
 from sonnx.model.limits import Limits
-from sonnx.model.reader import Unreadable, read
+from sonnx.model.reader import read
 
 
 def optimizations(

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from msgspec import convert
 
 from sonnx.base.decoding import decoding
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import Unreadable, UsageError
 from sonnx.base.escaping import plural, quote
 from sonnx.base.files import json_value
 from sonnx.evidence.audit_document import AuditDocument, ChangedResults, ChangeImpact, EarlierModel, StandingEvidence
 from sonnx.evidence.pack_parts import StatedTheorem
-from sonnx.model.reader import Unreadable, file_bytes
+from sonnx.model.reader import file_bytes
 
 STANDS, RENEWED, TO_RENEW = "stands", "renewed by this pack", "must be renewed"
 FILE = "audit.json"

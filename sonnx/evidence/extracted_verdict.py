@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sonnx.base.errors import Unreadable
 from sonnx.base.files import whole_bytes
 from sonnx.checker.extracted_check import (
     PROGRAM,
@@ -22,7 +23,7 @@ from sonnx.checker.extracted_check import (
     program_digest,
 )
 from sonnx.checker.request import CheckRequest, check_model
-from sonnx.model.reader import Unreadable, read
+from sonnx.model.reader import read
 from sonnx.profile.text_types import Sha256
 
 FILE = f"{PROGRAM}.txt"

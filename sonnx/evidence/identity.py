@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import Unreadable, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.base.resources import own_files, own_hash, tool_version
@@ -18,7 +18,7 @@ from sonnx.evidence.canonical_form import canonical
 from sonnx.evidence.configuration import DRAWING, NAME, needed
 from sonnx.model.external_data import OutsideFolder, resolve_location
 from sonnx.model.ir import External, Model
-from sonnx.model.reader import Unreadable, map_file
+from sonnx.model.reader import map_file
 from sonnx.model.scopes import canonical_domain, scopes, stored_tensors
 from sonnx.profile import catalogue
 from sonnx.profile.definitions import Edition

@@ -18,7 +18,7 @@ from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
 from sonnx.base.decoding import decoding
-from sonnx.base.errors import BadInput, Stop, Unfinished, UsageError
+from sonnx.base.errors import BadInput, Stop, Unfinished, Unreadable, UsageError
 from sonnx.base.escaping import escape, quote
 from sonnx.base.files import json_value
 from sonnx.base.resources import tool_version
@@ -30,7 +30,6 @@ from sonnx.evidence.options import AuditOptions
 from sonnx.evidence.pack import AUDIT, MANIFEST, RUN, pack, python_version
 from sonnx.evidence.pack_folder import PackContent, content_of_folder
 from sonnx.evidence.signature import SIGNATURE
-from sonnx.model.reader import Unreadable
 
 
 class PackVerification(Struct, frozen=True):

@@ -18,12 +18,12 @@ from typing import IO, BinaryIO
 import numpy as np
 
 from sonnx.base.decoding import decoding
-from sonnx.base.errors import BadInput, NotExecutable
+from sonnx.base.errors import BadInput, NotExecutable, Unreadable
 from sonnx.base.escaping import quote
 from sonnx.base.files import make_folder, sha256, staged, write_with
 from sonnx.base.printable import is_printable
 from sonnx.model.limits import DEFAULT_LIMITS, Exceeded, Limits, enforce
-from sonnx.model.reader import Unreadable, map_file, read_tensor
+from sonnx.model.reader import map_file, read_tensor
 from sonnx.model.writer import Unwritable, write_tensor
 from sonnx.numerics.constant_data import decode
 from sonnx.numerics.formats import ELEMENTS, NAMES, TEXT, WIDER, Array

@@ -26,6 +26,7 @@ from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.message import Message as ProtobufMessage
 
+from sonnx.base.errors import Unreadable
 from sonnx.model import wire_format
 from sonnx.model.from_protobuf import Builder, SharedAttributes
 from sonnx.model.ir import Model, Tensor, UnknownField
@@ -41,10 +42,6 @@ NO_MEMORY = "Arena alloc failed"
 """What protobuf's exception says of a lack of memory."""
 
 _GENERATED = "onnx.onnx_ml_pb2"
-
-
-class Unreadable(Exception):
-    """The bytes are not a model; the message is one sentence that says what is wrong and where."""
 
 
 def read(

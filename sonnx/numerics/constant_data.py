@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from sonnx.base.errors import NotExecutable
+from sonnx.base.errors import NotExecutable, Unreadable
 from sonnx.base.escaping import number_text, quote
 from sonnx.base.files import open_regular
 from sonnx.model.external_data import OutsideFolder, resolve_location
 from sonnx.model.ir import Attribute, External, Model, Tensor
-from sonnx.model.reader import Unreadable, map_file
+from sonnx.model.reader import map_file
 from sonnx.numerics.formats import ELEMENTS, TEXT, Array, has_array
 from sonnx.numerics.packing import packed_size, unpacked
 

@@ -396,7 +396,7 @@ class Edition(Struct, frozen=True):
         return "planned" if operator in self.planned else ""
 
 
-class Editions(Struct, frozen=True):
+class Editions(Struct, frozen=True, dict=True):
     """The file editions.toml."""
 
     default: str
@@ -409,9 +409,14 @@ class Editions(Struct, frozen=True):
 
     def in_force(self, rule: Rule, text: str) -> bool:
         """Whether the rule holds under a text: introduced by it or before it, and not withdrawn."""
-        order = list(self.texts)
-        after = order.index(rule.introduced) <= order.index(text)
-        return after and (rule.withdrawn is None or order.index(text) < order.index(rule.withdrawn))
+        order = self._order
+        after = order[rule.introduced] <= order[text]
+        return after and (rule.withdrawn is None or order[text] < order[rule.withdrawn])
+
+    @cached_property
+    def _order(self) -> Mapping[str, int]:
+        """The place of each text, from the oldest."""
+        return {name: place for place, name in enumerate(self.texts)}
 
 
 def at(values: Versioned[T], version: int) -> T | None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sonnx.base.decoding import decoding
-from sonnx.base.errors import BadInput, UsageError
+from sonnx.base.errors import BadInput, Unreadable, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.base.reported import json_data
@@ -25,7 +25,7 @@ from sonnx.executor.executor import ModelRunner, check_conforming
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.tensor_files import read_file
 from sonnx.model.ir import Model, ValueInfo
-from sonnx.model.reader import Unreadable, file_bytes, read
+from sonnx.model.reader import file_bytes, read
 from sonnx.numerics.constant_data import with_external_data
 from sonnx.numerics.enclosures.hypotheses import hypotheses_named
 from sonnx.numerics.formats import Array

@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 from sonnx.base.errors import UsageError
 from sonnx.prover import solvers
@@ -60,8 +62,14 @@ def require_solver(solver: str) -> None:
 
 def source_hash(theorem: Theorem) -> str:
     """The SHA-256 of the source texts a theorem is about; code objects differ between versions of Python."""
-    texts = [source if isinstance(source, str) else inspect.getsource(source) for source in theorem.sources]
+    texts = [source if isinstance(source, str) else _source_text(source) for source in theorem.sources]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+@cache
+def _source_text(source: Callable[..., Any]) -> str:
+    """The source text, read once: many theorems are about one function, and the module of it is split into tokens."""
+    return inspect.getsource(source)
 
 
 def prove(

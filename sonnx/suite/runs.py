@@ -17,7 +17,7 @@ from threading import Event
 from typing import Protocol
 
 from sonnx.base.budget import RuntimeLimits
-from sonnx.base.errors import BadInput, Stop, UsageError
+from sonnx.base.errors import BadInput, Stop, Unreadable, UsageError
 from sonnx.base.escaping import quote
 from sonnx.base.files import sha256
 from sonnx.checker.conditions import settings_of
@@ -25,7 +25,7 @@ from sonnx.executor.class_runs import alternative_of, errata_of, text_of_input
 from sonnx.executor.isolation import IsolatedRuntime
 from sonnx.executor.model_inputs import required_inputs
 from sonnx.executor.runtimes import Failure, Fault
-from sonnx.model.reader import Unreadable, read
+from sonnx.model.reader import read
 from sonnx.numerics.formats import Array
 from sonnx.numerics.value_classes import ClassCase
 from sonnx.suite.accepted_runs import with_known

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from enum import Enum
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,6 +16,9 @@ from sonnx.base.budget import MEGABYTE
 from sonnx.base.escaping import plural
 from sonnx.base.threads import environment_of_programs
 from sonnx.supervise import lease
+
+if TYPE_CHECKING:
+    import subprocess
 
 
 class End(Enum):
@@ -67,9 +69,11 @@ class Process(Struct, eq=False):
         Raises:
             ProcessEnded: it takes longer.
         """
+        from subprocess import TimeoutExpired  # as in `start_interpreter`
+
         try:
             return self.popen.wait(seconds)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             raise timed_out(seconds) from None
 
     def kill(self) -> None:
@@ -98,6 +102,8 @@ def start_interpreter(words: Sequence[str], folder: str | None, module_path: Seq
     Raises:
         OSError: no process can be started.
     """
+    import subprocess  # most commands start no program, and its import takes a thirtieth of a short one
+
     held, lent = lease.pipe()
     try:
         popen = subprocess.Popen(  # noqa: S603  (the interpreter that runs this)
@@ -130,6 +136,8 @@ def start_program(words: Sequence[str], megabytes: int, errors: IO[bytes]) -> Pr
     Raises:
         OSError: it cannot be started.
     """
+    import subprocess  # as in `start_interpreter`
+
     held, lent = lease.pipe()
     try:
         popen = subprocess.Popen(  # noqa: S603

@@ -7,7 +7,6 @@ something else than an answer.  In all of them its group has been killed.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 import time
@@ -111,7 +110,9 @@ class Service:
                 if frame.kind is Kind.MESSAGE:
                     return decode(frame.data)
         except (EOFError, OSError):
-            with suppress(subprocess.TimeoutExpired):
+            from subprocess import TimeoutExpired  # a check imports this module, and mostly starts no service
+
+            with suppress(TimeoutExpired):
                 popen.wait(ENDING_SECONDS)
             code = popen.poll()
             self.end()

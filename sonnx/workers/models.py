@@ -12,13 +12,13 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import Unreadable, UsageError
 from sonnx.base.files import sha256
 from sonnx.checker.report import STANDARD_INPUT, BatchResult, NoVerdict, NoVerdictSentence, Report
 from sonnx.checker.report_data import report_as_data, report_from_data
 from sonnx.checker.request import CheckRequest, check_model, open_model, unbound
 from sonnx.checker.tailoring import Tailoring
-from sonnx.model.reader import Unreadable, map_file, read
+from sonnx.model.reader import map_file, read
 from sonnx.model.scopes import stored_tensors
 from sonnx.workers.kept_answers import SUBJECT, KeptAnswers
 from sonnx.workers.pools import answers_to

@@ -25,6 +25,8 @@ from sonnx.numerics.enclosures.values import Value
 from tests.support.models import graph
 
 pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 CNN = Path(__file__).parent.parent / "models" / "cnn.onnx"
 
 

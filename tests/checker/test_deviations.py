@@ -287,7 +287,7 @@ def test_one_file_has_records_of_several_models(folder: Path) -> None:
     assert run(["check", "fine.onnx"]) == 0
     assert run(["check", "fine.onnx", *WITH]) == 1, "the record is about no model of the run"
     reports = [sonnx.check("fine.onnx"), sonnx.check("m.onnx")]
-    assert run(["check", "fine.onnx", "m.onnx", *WITH]) == max(report.exit_code() for report in reports)
+    assert run(["check", "--jobs", "0", "fine.onnx", "m.onnx", *WITH]) == max(report.exit_code() for report in reports)
 
 
 def test_a_date_without_deviations_and_a_selection_with_them_are_usage_errors(folder: Path) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import sonnx
-from sonnx.base.errors import Stop, UsageError
-from sonnx.model.reader import Unreadable, read
+from sonnx.base.errors import Stop, Unreadable, UsageError
+from sonnx.model.reader import read
 from tests.support.families import FAMILIES, Family
 from tests.support.growth import LARGEST_EXPONENT, counted, exponent
 

@@ -16,6 +16,8 @@ from sonnx.cli.main import run
 from tests.support.cases import DEEP, crossed
 from tests.support.invariants import acting
 
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 WIDTH = 24
 """Bytes of each name."""
 PLACES = {

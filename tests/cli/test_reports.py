@@ -11,6 +11,8 @@ import pytest
 from sonnx.cli.main import run
 from tests.cli.test_file_names import MODEL, PROPERTY
 
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 LINES = {
     "bound": "bound m.onnx --box x=[-1,1]",
     "check": "check m.onnx",

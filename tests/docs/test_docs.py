@@ -90,6 +90,7 @@ def test_commands_can_be_given(page: str, line: str) -> None:
         assert not end.code, f"{page}: sonnx {line}"
 
 
+@pytest.mark.usefixtures("runtimes_in_this_process")
 def test_transcripts_are_what_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,6 +95,7 @@ def test_values_that_a_node_computes():
     assert sonnx.run(source, {"a": a, "e": whole(2)}, unchecked=True)["y"].tolist() == [0, 1, 2]
 
 
+@pytest.mark.usefixtures("runtimes_in_this_process")
 @pytest.mark.parametrize("command", ["run", "compare"])
 def test_the_commands_end_with_1(command, tmp_path, capsys):
     source, holding, breaking, rule, _ = CASES["Unsqueeze"]
@@ -125,6 +126,7 @@ def lstm(draw):
     return model
 
 
+@pytest.mark.usefixtures("runtimes_in_this_process")
 def test_a_conforming_lstm_runs(tmp_path, capsys):
     draw = numpy.random.default_rng(3)
     model, x = lstm(draw), draw.standard_normal((4, 1, 3)).astype("f4")

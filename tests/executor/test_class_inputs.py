@@ -278,6 +278,7 @@ def _children():
 # ------------------------------------------------------------------ defects of onnxruntime, by default options
 
 
+@pytest.mark.usefixtures("runtimes_in_this_process")
 @pytest.mark.parametrize(
     "shape", [*((n,) for n in range(2, 20)), (6, 40), (40, 6), (4096,)] if DEEP else [(6, 10)], ids=str
 )
@@ -300,6 +301,7 @@ def test_onnxruntime_drops_a_nan_in_argmax():
     assert ("nan between", "integer") in deviations(report)
 
 
+@pytest.mark.usefixtures("runtimes_in_this_process")
 def test_the_sign_of_a_zero_depends_on_its_position_in_onnxruntime():
     pytest.importorskip("onnxruntime")
     for n in range(1, 7) if DEEP else [6]:

@@ -240,6 +240,7 @@ TWICE = """Loop (n, c, a) <body = d (int64 j, bool more, float[2] e) => (bool st
     }>"""
 
 
+@pytest.mark.usefixtures("runtimes_in_this_process")
 @pytest.mark.parametrize("inner", ["Relu (a)", TWICE])
 @pytest.mark.parametrize("command", ["run", "compare", "fix"])
 def test_a_loop_that_does_not_end_is_refused_by_its_steps(

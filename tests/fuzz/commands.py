@@ -47,7 +47,8 @@ def commands(
     path: str, number: int, seconds: int = SECONDS, megabytes: int = MEGABYTES
 ) -> Iterator[tuple[str, list[str]]]:
     """The name and the arguments of each command for a model, with a changed copy in the same folder."""
-    from sonnx.model.reader import Unreadable, read
+    from sonnx.base.errors import Unreadable
+    from sonnx.model.reader import read
 
     changed = str(Path(path).with_name("changed.onnx"))
     try:

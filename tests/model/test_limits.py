@@ -19,6 +19,7 @@ from google.protobuf.message import EncodeError
 from onnx import TensorProto, helper
 
 import sonnx
+from sonnx.base.errors import Unreadable
 from sonnx.checker.verdicts import Verdict
 from sonnx.cli.main import run
 from sonnx.graph.environment import numbers, whole_numbers
@@ -27,7 +28,7 @@ from sonnx.language.steps import OutOfFuel
 from sonnx.model import limits, reader, wire_format, writer
 from sonnx.model.ir import Tensor
 from sonnx.model.limits import BY_NAME, LIMITS
-from sonnx.model.reader import Unreadable, read
+from sonnx.model.reader import read
 from sonnx.model.writer import write
 from sonnx.profile import toml_files
 from tests.support.cases import each_case

@@ -12,9 +12,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from sonnx.base.errors import Unreadable
 from sonnx.model import from_protobuf, ir, reader, type_reader, wire_format
 from sonnx.model.ir import NOT_STATED, Import, Type, UnknownField
-from sonnx.model.reader import Unreadable
 from tests.support.cases import each_case
 
 pb = reader.message_classes()

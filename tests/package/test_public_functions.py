@@ -29,6 +29,8 @@ from tests.support.editions import NEWEST
 from tests.support.model_texts import TEXTS, model_of
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 SYMBOLIC = ROOT / "examples" / "symbolic.onnx"
 FINE = model_of(TEXTS["fine"])
 INPUTS = {"a": np.array([1, 2], np.float32)}
@@ -285,6 +287,6 @@ def test_what_is_no_report_is_refused(text: str) -> None:
 
 def test_a_document_of_several_reports_is_refused(tmp_path: Path) -> None:
     models = [str(ROOT / "examples" / f"{name}.onnx") for name in ("conforming", "symbolic")]
-    assert command(["check", *models, "--format", "json", "--output", str(tmp_path / "two.json")]) == 1
+    assert command(["check", "--jobs", "0", *models, "--format", "json", "--output", str(tmp_path / "two.json")]) == 1
     with pytest.raises(sonnx.UsageError, match="2 reports"):
         sonnx.load_report(tmp_path / "two.json")

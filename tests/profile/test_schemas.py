@@ -271,7 +271,7 @@ def test_reports_follow_their_schema(capsys: pytest.CaptureFixture[str], more: t
 
 def test_a_run_on_several_files_follows_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
     files = [ROOT / "examples" / "conforming.onnx", ROOT / "Makefile", ROOT / "nothing.onnx"]
-    document = printed(capsys, "check", "--format", "json", *map(str, files))
+    document = printed(capsys, "check", "--jobs", "0", "--format", "json", *map(str, files))
     validator("report.schema.json").validate(document)
     assert (len(document["reports"]), len(document["unreadable"])) == (1, 2)
 
@@ -334,7 +334,7 @@ def test_proofs_of_models_follow_their_schema(
 
 def test_theorems_follow_their_schema(capsys: pytest.CaptureFixture[str]) -> None:
     wanted = "built-in.clamped,broadcast.axis-rules-aligned-left,order.total"
-    document = printed(capsys, "theorems", "--select", wanted, "--solver", "all", "--format", "json")
+    document = printed(capsys, "theorems", "--select", wanted, "--solver", "all", "--jobs", "0", "--format", "json")
     validator("theorems.schema.json").validate(document)
     assert {each["status"] for each in document["theorems"]} == {"proved", "refuted"}
     assert any(each["counterexample"] for each in document["theorems"])

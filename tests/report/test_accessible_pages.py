@@ -19,6 +19,8 @@ from tests.support.cases import each_case
 from tests.support.paths import ROOT
 from tests.support.report_pages import Page
 
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 EXAMPLES = ROOT / "examples"
 STYLE = (TEMPLATES / "style.css").read_text("utf-8")
 TEXT_CONTRAST, SHAPE_CONTRAST = 4.5, 3.0

@@ -20,6 +20,8 @@ from sonnx.report.rendered import render_document
 from tests.support.paths import ROOT
 from tests.support.report_pages import COMMAND, VOID, Page, outside_code, unescaped
 
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 # ------------------------------------------------------------------ JUnit
 
 
@@ -166,8 +168,9 @@ def test_html_of_a_part_does_not_look_green(various: list[str], printed: Any) ->
 
 
 def test_a_folder_has_an_index_and_a_page_for_each_model(various: list[str], capsys: Any) -> None:
-    code = run(["check", *various, "--format", "json", "--output", "report.json"])
-    assert run(["check", *various, "--pages", "pages"]) == code
+    together = ["check", "--jobs", "0", *various]  # in this process
+    code = run([*together, "--format", "json", "--output", "report.json"])
+    assert run([*together, "--pages", "pages"]) == code
     document = json.loads(Path("report.json").read_text("utf-8"))
     index = Page(Path("pages/index.html").read_text("ascii"))
     links = [each["href"] or "" for tag, each in index.used if tag == "a"]
@@ -179,7 +182,7 @@ def test_a_folder_has_an_index_and_a_page_for_each_model(various: list[str], cap
                       if finding["because_of"] is None)  # fmt: skip
     assert counted
     assert all(rule in index.text for rule in counted), "the index has the findings by rule"
-    assert run(["check", *various, "--pages", "pages"]) == 2
+    assert run([*together, "--pages", "pages"]) == 2
     assert "pages" in capsys.readouterr().err
 
 

@@ -55,6 +55,8 @@ from tests.support.paths import ROOT
 from tests.support.report_pages import COMMAND, Page, outside_code, unescaped
 from tests.support.sarif import official
 
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 SYMBOLIC = str(ROOT / "examples" / "symbolic.onnx")
 LEVELS = {"fail": "error", "open": "none", "notApplicable": "none"}
 

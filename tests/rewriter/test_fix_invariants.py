@@ -11,12 +11,12 @@ from msgspec import structs
 
 import sonnx
 from sonnx import fix
-from sonnx.base.errors import UsageError
+from sonnx.base.errors import Unreadable, UsageError
 from sonnx.checker.conditions import MODEL
 from sonnx.checker.verdicts import Verdict
 from sonnx.evidence.verification import model_bytes
 from sonnx.model.ir import Model
-from sonnx.model.reader import Unreadable, read
+from sonnx.model.reader import read
 from sonnx.model.scopes import is_same
 from sonnx.profile.cases import all_cases
 from tests.support import families

@@ -55,6 +55,6 @@ def copied_parts(shared_folder: Path) -> MakeOperators:
 
 @pytest.fixture(scope="session")
 def of_two(copied_parts: MakeOperators, tmp_path_factory: pytest.TempPathFactory) -> Suite:
-    """The suite of Constant and Acos."""
+    """The suite of Constant and Neg."""
     folder = tmp_path_factory.mktemp("two") / "suite"
-    return make_suite(folder, MakeOptions(operator=("Constant", "Acos")), copied_parts)
+    return make_suite(folder, MakeOptions(operator=("Constant", "Neg")), copied_parts)

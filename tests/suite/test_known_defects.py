@@ -15,6 +15,8 @@ from tests.support.cases import DEEP
 from tests.support.shared_suites import shared_suite, with_few_cases
 
 pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.usefixtures("runtimes_in_this_process")
+"""What is said of a runtime is tested here, not what one may do to its process."""
 DEFECTS = {
     "ArgMax": (arg_max([6, 10]), "integer", ("value", "integer")),
     "ReduceMax": (reduce_max([6, 10]), "NaN", ("NaN",)),

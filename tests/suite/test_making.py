@@ -19,7 +19,7 @@ from sonnx.suite.making import JOURNAL, Keep, MakeOperators, make_operators, mak
 from sonnx.suite.options import MakeOptions, RunOptions
 from sonnx.suite.runs import run_suite
 
-OPERATORS = ("Constant", "Acos")
+OPERATORS = ("Constant", "Neg")
 OPTIONS = MakeOptions(operator=OPERATORS)
 
 
@@ -55,15 +55,15 @@ def test_an_interrupted_run_leaves_a_suite_that_says_what_it_lacks(
     interrupted: Path, tmp_path: Path, runtimes_in_this_process: None
 ) -> None:
     folder = interrupted
-    assert read_suite(folder).unfinished == ("Acos",)
+    assert read_suite(folder).unfinished == ("Neg",)
     assert (
         describe_suite(folder).exit_code,
         run(["suite", "report", str(folder), "--output", str(tmp_path / "r")]),
     ) == (3, 3)
-    assert "Acos" in (tmp_path / "r").read_text()
+    assert "Neg" in (tmp_path / "r").read_text()
     ran = run_suite(folder, RunOptions(runtime="reference"))
     assert [*ran.operators] == ["Constant"]
-    assert ran.problems == ("Acos.zip is not made: sonnx suite make --resume makes it",)
+    assert ran.problems == ("Neg.zip is not made: sonnx suite make --resume makes it",)
     assert ran.exit_code in (1, 3)
 
 
@@ -77,7 +77,7 @@ def test_a_run_that_is_continued_gives_the_files_of_one_that_was_not_interrupted
         make_operators(chosen, options, keep)
 
     make_suite(interrupted, MakeOptions(operator=OPERATORS, resume=True, jobs=3), make)
-    assert made == ["Acos"]
+    assert made == ["Neg"]
     assert contents(interrupted) == contents(whole)
     assert not describe_suite(interrupted).unfinished
 
@@ -105,8 +105,8 @@ def test_an_operator_that_is_not_whole_is_made_again(
         (folder / JOURNAL).write_bytes(lines[0] + json.dumps({"set": {"Constant": {"parts": 1}}}).encode() + b"\n")
     else:
         (folder / JOURNAL).write_bytes(lines[0] + lines[1][:50])
-        (folder / "Acos.zip").write_bytes((whole / "Acos.zip").read_bytes())
-        assert describe_suite(folder).unfinished == ("Acos",)
+        (folder / "Neg.zip").write_bytes((whole / "Neg.zip").read_bytes())
+        assert describe_suite(folder).unfinished == ("Neg",)
     make_suite(folder, MakeOptions(operator=OPERATORS, resume=True), copied_parts)
     assert contents(folder) == contents(whole)
 
@@ -121,16 +121,16 @@ def test_a_folder_of_another_run_is_not_continued(
         make_suite(folder, OPTIONS)
     with pytest.raises(UsageError, match="no run that was interrupted made it"):
         make_suite(whole, MakeOptions(operator=OPERATORS, resume=True))
-    assert read_suite(folder).unfinished == ("Acos",)
+    assert read_suite(folder).unfinished == ("Neg",)
     assert run(["suite", "make", "--operator", "Constant", "--resume", str(tmp_path / "new"), "--quiet"]) == 0
     assert capsys.readouterr().err == ""
 
 
 def test_a_process_that_ends_leaves_what_the_others_made(copied_parts: MakeOperators, tmp_path: Path) -> None:
     folder = tmp_path / "suite"
-    with pytest.raises(Unfinished, match=r"Acos was not made; the folder has 1 of 2 operators, and --resume makes"):
-        make_suite(folder, OPTIONS, stopped_after(1, Unfinished("Acos was not made"), copied_parts))
-    assert read_suite(folder).unfinished == ("Acos",)
+    with pytest.raises(Unfinished, match=r"Neg was not made; the folder has 1 of 2 operators, and --resume makes"):
+        make_suite(folder, OPTIONS, stopped_after(1, Unfinished("Neg was not made"), copied_parts))
+    assert read_suite(folder).unfinished == ("Neg",)
 
 
 def test_a_run_that_made_nothing_leaves_nothing(tmp_path: Path) -> None:

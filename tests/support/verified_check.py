@@ -27,6 +27,7 @@ import onnx.parser
 from google.protobuf import text_format
 
 import sonnx
+from sonnx.base.errors import Unreadable
 from sonnx.checker.extracted_check import (
     ExtractedAnswer,
     answer_of_report,
@@ -35,7 +36,7 @@ from sonnx.checker.extracted_check import (
     with_search,
 )
 from sonnx.checker.report import Report
-from sonnx.model.reader import Unreadable, read
+from sonnx.model.reader import read
 from sonnx.profile import catalogue
 from sonnx.profile.cases import all_cases
 from tests.support.paths import DATA, ROOT

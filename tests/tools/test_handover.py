@@ -70,6 +70,7 @@ def test_the_figures_about_the_test_guide_hold(pages: dict[str, str]) -> None:
     assert [(x, y) for x, y in domain if not -128 <= x / y <= 127] == [(-128, -1)]
 
 
+@pytest.mark.usefixtures("runtimes_in_this_process")
 def test_deviations_of_a_runtime_have_a_model_and_both_values() -> None:
     pytest.importorskip("onnxruntime")
     found = dict(handover.defects(("LeakyRelu", "Neg") if DEEP else ("LeakyRelu",)))
