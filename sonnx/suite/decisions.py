@@ -71,7 +71,7 @@ class _Kept(Struct, frozen=True):
     decisions: Decisions
 
 
-def questions_hash(family: SignatureFamily, literals: Sequence[Literal], conditions: Iterable[z3.BoolRef]) -> str:
+def class_questions_hash(family: SignatureFamily, literals: Sequence[Literal], conditions: Iterable[z3.BoolRef]) -> str:
     """The SHA-256 of the questions about the classes of a signature.
 
     Args:

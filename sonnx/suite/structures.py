@@ -33,9 +33,9 @@ from sonnx.suite.decisions import (
     FoundCall,
     GrownCall,
     Values,
+    class_questions_hash,
     decisions_file,
     kept_decisions,
-    questions_hash,
 )
 from sonnx.suite.sizes import SizedCall, sized_calls, unpadded_calls
 
@@ -152,7 +152,7 @@ def _afresh(family: SignatureFamily) -> SignatureFamily:
 
 
 def _questions(family: SignatureFamily, literals: Sequence[Literal]) -> str:
-    return questions_hash(family, literals, [*_bounds(family, WIDE_EXTENT), *_filled(family)])
+    return class_questions_hash(family, literals, [*_bounds(family, WIDE_EXTENT), *_filled(family)])
 
 
 class _OtherVerdict(Exception):
