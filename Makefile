@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN    := $(VENV)/bin
 LIGHT   = $(shell $(BIN)/python -c "import importlib.util as u; print(u.find_spec('onnx').submodule_search_locations[0])")/backend/test/data/light
 
-.PHONY: commands operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign companions-campaign fault-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover manual pictures recorded-bounds repeated-test wrong-kernels conformance manipulation-campaign cost
+.PHONY: decisions commands operator demo test pytest deep whole mutants lint proofs theorems pythons oldest docs node-verdicts bench campaign completion-campaign bounds-campaign equivalence-campaign validity-campaign certificate-campaign companions-campaign fault-campaign rewriting-campaign short-campaign fuzz clean verified recorded-verdicts definition-mutants formal formal-terms handover manual pictures recorded-bounds repeated-test wrong-kernels conformance manipulation-campaign cost
 
 $(VENV)/installed: requirements.txt pyproject.toml
 	[ -e sonnx/proofs ] || ln -s ../proofs ../restrictions sonnx
@@ -170,6 +170,10 @@ node-verdicts: $(VENV)/installed
 theorems: $(VENV)/installed
 	$(BIN)/python -m tools.record
 	$(BIN)/python -m tools.obligation_mutants
+
+# Ask the solver again what sonnx/suite/decided says about the classes of every operator, and compare; four minutes.
+decisions: $(VENV)/installed
+	nice -n 19 $(BIN)/python -m tools.suite_decisions --check
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain, combinations, permutations, zip_longest
+from functools import cache, partial
+from itertools import chain, combinations, permutations, product, zip_longest
 from math import prod
 from typing import TypeAlias
 from zlib import crc32
@@ -192,9 +192,9 @@ class _Input:
 
     def single(self, names: Iterable[str]) -> Iterator[ClassCase]:
         """One special value at each position, the other elements ordinary."""
-        known = special_values(self.kind)
+        known, places = special_values(self.kind), positions(self.shape)
         for name in names:
-            for at, where in positions(self.shape).items() if name in known else ():
+            for at, where in places.items() if name in known else ():
                 fill = partial(_set, values={at: known[name]})
                 yield self.case(f"{name} {where}", str([*at]), fill, huge=name in HUGE)
 
@@ -291,18 +291,29 @@ def _pairs_of_inputs(inputs: Sequence[_Input], pairs: Sequence[tuple[str, str]] 
     for first, second in permutations(inputs, 2):
         if first.kind != second.kind or first.kind == TEXT:
             continue
-        known = special_values(first.kind)
-        chosen_pairs = pairs if pairs is not None else [
-            (a, b) for a in known.names for b in known.names if (a, b) not in _FIRST_PAIRS
-        ]  # fmt: skip
-        for a, b in chosen_pairs:
-            if (a and a not in known) or (b and b not in known) or (pairs is None and first.name > second.name):
+        if pairs is None and first.name > second.name:
+            continue
+        fill_of, detail = _fills_of_all(first.kind), f"{first.name} and {second.name}"
+        for a, b in _further_pairs(first.kind) if pairs is None else pairs:
+            if (a and a not in fill_of) or (b and b not in fill_of):
                 continue
-            fills = {
-                operand.name: partial(_all, value=known[name]) for operand, name in ((first, a), (second, b)) if name
-            }
+            fills = {operand.name: fill_of[name] for operand, name in ((first, a), (second, b)) if name}
             title = f"all {a or 'ordinary'} and all {b or 'ordinary'}"
-            yield ClassCase(title, f"{first.name} and {second.name}", fills, huge=a in HUGE or b in HUGE)
+            yield ClassCase(title, detail, fills, huge=a in HUGE or b in HUGE)
+
+
+@cache
+def _fills_of_all(kind: np.dtype[np.generic]) -> Mapping[str, Fill]:
+    """For each special value of a type, by its name, what puts it into all elements."""
+    known = special_values(kind)
+    return {name: partial(_all, value=known[name]) for name in known.names}
+
+
+@cache
+def _further_pairs(kind: np.dtype[np.generic]) -> Sequence[tuple[str, str]]:
+    """The pairs of special values of a type that are not among the first ones."""
+    names = special_values(kind).names
+    return [pair for pair in product(names, names) if pair not in _FIRST_PAIRS]
 
 
 def _boundaries_among(converted: _Input, inputs: Sequence[_Input]) -> Iterator[ClassCase]:

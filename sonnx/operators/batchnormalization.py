@@ -10,7 +10,7 @@ batch-normalization-special-values).  With X of rank 1 there is one channel.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -18,12 +18,12 @@ import numpy as np
 
 from sonnx.numerics.application import Application, Kernel, NoValue
 from sonnx.numerics.blocks import BlockSize, usual_size
-from sonnx.numerics.certified_rounding import DOUBLE, SINGLE, UNIT, certify, half_width
+from sonnx.numerics.certified_rounding import DOUBLE, LONG_DOUBLE, SINGLE, UNIT, certify, half_width, wide_type
 from sonnx.numerics.enclosures import averages
 from sonnx.numerics.enclosures.values import ARGUMENT
 from sonnx.numerics.exact_sums import Number, exact_element, over, rounded, times, total
 from sonnx.numerics.formats import Array, patterns
-from sonnx.numerics.rounding import grid_of
+from sonnx.numerics.rounding import canonicalize_nans, grid_of, to_nearest
 from sonnx.numerics.scratch import Scratch
 from sonnx.operators.operator import Operator
 
@@ -80,10 +80,10 @@ def over_root(x: Number, square: Number, digits: int) -> Number:
     It is cut to `digits` binary digits after the point.  Where something was cut off, half a unit is put in its place:
     every element and every number halfway between two is a multiple of the unit, so none lies between the two.
     """
-    if isinstance(x, float) or isinstance(square, float):
-        return over(x, math.sqrt(square) if isinstance(square, float) else 1)
     if square < 0:
         return math.nan
+    if isinstance(x, float) or isinstance(square, float):
+        return over(x, math.sqrt(square) if isinstance(square, float) else 1)
     ratio = x * x / Fraction(square) * 4**digits
     root = math.isqrt(ratio.numerator // ratio.denominator)
     number = Fraction(2 * root + (root * root != ratio), 2 << digits)
@@ -97,7 +97,8 @@ def kernel(application: Application) -> Kernel:
     |Y| + |c|; so Y is off by at most 6 u |Y| + 16 u (|B| + |input_mean k|), |Y| at most max |X k| + |c|.
     Elements that this leaves open are computed as t + B with t = (X - input_mean) k, off by at most 6 u |t|: where t is
     0 the sum is B itself, and an infinity or NaN is that of the exact formula, because nothing overflows or underflows.
-    The rest, and float64, goes to the definition.
+    Where an operand is of float64, the formula is computed in long double, if that is wider: see `_in_long_double`.
+    The rest goes to the definition.
     """
 
     def batch_normalization(inputs: Sequence[Array], out: Array) -> Array:
@@ -128,38 +129,106 @@ def normalize(
     block: BlockSize = usual_size,
 ) -> int:
     """Y in `out`; how many elements took the exact path."""
-    X, rank = inputs[0], inputs[0].ndim
+    X = inputs[0]
     if not out.size:
         return 0
-    if any(operand.dtype == DOUBLE for operand in inputs):
-        first: dict[tuple[int, int], tuple[int, ...]] = {}  # equal elements of a channel have equal results
-        for index in np.ndindex(out.shape):
-            earlier = first.setdefault((int(patterns(X)[index]), index[1] if rank > 1 else 0), index)
-            if earlier == index:
-                store_element(out, index, inputs, epsilon)
-            else:
-                out[index] = out[earlier]
-        return out.size
+    if DOUBLE in {operand.dtype for operand in inputs}:
+        return _normalize_doubles(inputs, epsilon, out, block)
     channels = channels or Channels(inputs[1:], epsilon)
-    shape = (X.shape[0], *X.shape[1:2], prod(X.shape[2:])) if rank > 1 else (1, 1, X.size)
+    shape = _by_channel(X.shape)
     elements, array = X.reshape(shape), out.reshape(shape)
-    step, exact = max(1, block(CHANNEL_ELEMENTS) // max(1, shape[2])), 0
+    exact = 0
+    for n, part in _parts(shape, block):
+        undecided = _certified(elements[n, part], channels, part, array[n, part])
+        if not np.count_nonzero(undecided):
+            continue
+        channel, place = np.divmod(np.flatnonzero(undecided), shape[2])
+        channel += part.start
+        t = (elements[n, channel, place] - channels.mean[channel, 0]) * channels.k[channel, 0]
+        values, open_ = _rounded(t, channels.B[channel, 0], out.dtype)
+        array[n, channel, place] = values
+        exact += _store_elements(out, (n, channel[open_], place[open_]), inputs, epsilon)
+    return exact
+
+
+def _by_channel(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """The extents of the batch, the channels, and the elements of a channel."""
+    return (shape[0], shape[1], prod(shape[2:])) if len(shape) > 1 else (1, 1, prod(shape))
+
+
+def _parts(shape: tuple[int, int, int], block: BlockSize) -> Iterator[tuple[int, slice]]:
+    """Channels that are computed at a time, each part with its place in the batch."""
+    step = max(1, block(CHANNEL_ELEMENTS) // max(1, shape[2]))
     for n in range(shape[0]):
         for c in range(0, shape[1], step):
-            part = slice(c, c + step)
-            undecided = _certified(elements[n, part], channels, part, array[n, part])
-            if not np.count_nonzero(undecided):
-                continue
-            channel, place = np.divmod(np.flatnonzero(undecided), shape[2])
-            channel += c
-            t = (elements[n, channel, place] - channels.mean[channel, 0]) * channels.k[channel, 0]
-            values, open_ = _rounded(t, channels.B[channel, 0], out.dtype)
-            array[n, channel, place] = values
-            for i in np.flatnonzero(open_).tolist():
-                flat = (n * shape[1] + channel[i]) * shape[2] + place[i]
-                store_element(out, tuple(int(j) for j in np.unravel_index(flat, out.shape)), inputs, epsilon)
-                exact += 1
+            yield n, slice(c, c + step)
+
+
+def _store_elements(out: Array, places: tuple[int, Array, Array], inputs: Sequence[Array], epsilon: Fraction) -> int:
+    """Compute elements by the definition; how many these are.
+
+    Args:
+        out: the output.
+        places: one of the batch, the channels of the elements, and their places in these.
+        inputs: those of the node.
+        epsilon: the exact number of the attribute.
+    """
+    shape, (n, channels, of_channel) = _by_channel(out.shape), places
+    first: dict[tuple[int, int], tuple[int, ...]] = {}  # equal elements of a channel have equal results
+    bits = patterns(inputs[0])
+    for c, place in zip(channels.tolist(), of_channel.tolist(), strict=True):
+        index = tuple(int(each) for each in np.unravel_index((n * shape[1] + c) * shape[2] + place, out.shape))
+        earlier = first.setdefault((int(bits[index]), c), index)
+        if earlier == index:
+            store_element(out, index, inputs, epsilon)
+        else:
+            out[index] = out[earlier]
+    return len(channels)
+
+
+def _normalize_doubles(inputs: Sequence[Array], epsilon: Fraction, out: Array, block: BlockSize) -> int:
+    """As `normalize`, where an operand is of float64."""
+    shape = _by_channel(out.shape)
+    elements, array = inputs[0].reshape(shape), out.reshape(shape)
+    wide = wide_type(DOUBLE) is not None
+    columns = [operand.astype(LONG_DOUBLE).reshape(-1, 1) for operand in inputs[1:]] if wide else []
+    exact = 0
+    for n, part in _parts(shape, block):
+        undecided = np.ones(array[n, part].shape, np.bool_)
+        if wide:
+            own = [column[part] for column in columns]
+            undecided = _in_long_double(elements[n, part], own, float(epsilon), array[n, part])
+        channel, place = np.divmod(np.flatnonzero(undecided), shape[2])
+        exact += _store_elements(out, (n, channel + part.start, place), inputs, epsilon)
     return exact
+
+
+def _in_long_double(X: Array, columns: Sequence[Array], epsilon: float, out: Array) -> Array:
+    """Y of some channels where long double decides it, and a mask of the other elements.
+
+    With v = 2^-64, t = (X - mean) scale / sqrt(variance + epsilon) is off by at most 5 v |t|: by v for each of the
+    difference, the product, the root and the quotient, and by v / 2 for the sum under the root, besides products of
+    these.  Nothing overflows or underflows: the exponents of long double reach sixteen times as far as those of double.
+    So infinities, NaNs and zeros of t are those of the exact formula, and where t is 0 the sum is B itself.
+    """
+    scale, B, mean, variance = columns
+    t = X.astype(LONG_DOUBLE)
+    t -= mean
+    t *= scale
+    t /= np.sqrt(variance + LONG_DOUBLE.type(epsilon))
+    y = t + B
+    special: Array = ~np.isfinite(y) | (t == 0)
+    width = np.abs(t) * LONG_DOUBLE.type(2.0**-61) + np.abs(y) * LONG_DOUBLE.type(2.0**-62)
+    np.copyto(width, 0, where=special)
+    low, high = ((y + end).astype(DOUBLE) for end in (-width, width))
+    if out.dtype != DOUBLE:  # one rounding to double and another one are not one rounding; their ends are wide enough
+        np.copyto(low, np.nextafter(low, -np.inf), where=~special)
+        np.copyto(high, np.nextafter(high, np.inf), where=~special)
+        low, high = to_nearest(low, out.dtype), to_nearest(high, out.dtype)
+    out[...] = low
+    canonicalize_nans(out)
+    undecided: Array = ~special & (patterns(low) != patterns(high))
+    return undecided
 
 
 def _certified(X: Array, channels: Channels, part: slice, out: Array) -> Array:

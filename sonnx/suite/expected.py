@@ -15,7 +15,7 @@ different ordinary numbers: the elements of the output whose ranges and errors d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -44,8 +44,8 @@ WIDTH = 1024.0
 ORDINARY = (1.0, 0.71875)
 """What replaces elements; both are numbers of every format."""
 
-MAX_RUNNERS = 8
-"""Runners for other constants that are kept."""
+MAX_KEPT = 8
+"""Runners, and analysers, for other constants that are kept."""
 
 
 class Ends(NamedTuple):
@@ -98,9 +98,11 @@ class Tolerances:
             if _rounds(initializer.element or "")
         }
         self.inputs = {operand.name for operand in model.graph.inputs}
-        self.exact = self._exact()
+        self.analysers: dict[object, Analyser] = {}
+        """By the inputs and the elements of the constants."""
         self.runners: dict[object, ModelRunner] = {}
         """By the elements of the constants."""
+        self.exact = self._exact()
 
     def ends(self, inputs: Mapping[str, Array], exact: Mapping[str, Array]) -> list[Expected]:
         """What an implementation may give for each output."""
@@ -118,15 +120,24 @@ class Tolerances:
         Raises:
             Stop: there are none.
         """
+        key = tuple(box), _elements(constants), tighten
+        if key not in self.analysers:
+            if len(self.analysers) == MAX_KEPT:
+                self.analysers.clear()
+            self.analysers[key] = self._analyser(box, constants, tighten=tighten)
+        analyser = self.analysers[key]
+        return analyser.run(box_of_arrays(analyser.model, box))
+
+    def _analyser(self, inputs: Container[str], constants: Mapping[str, Array], *, tighten: bool) -> Analyser:
+        """An analyser of the model with these inputs, and other constants."""
         tensors = (*(_with(initializer, constants) for initializer in self.model.graph.initializers), *(
             _constant(name, constant) for name, constant in constants.items() if name in self.inputs
         ))  # fmt: skip
-        inputs = tuple(operand for operand in self.model.graph.inputs if operand.name in box)
+        varying = tuple(operand for operand in self.model.graph.inputs if operand.name in inputs)
         model = structs.replace(
-            self.model, graph=structs.replace(self.model.graph, inputs=inputs, initializers=tensors)
+            self.model, graph=structs.replace(self.model.graph, inputs=varying, initializers=tensors)
         )
-        analyser = Analyser(model, self.hypotheses, None, self.edition, tighten=tighten, conforming=True)
-        return analyser.run(box_of_arrays(model, box))
+        return Analyser(model, self.hypotheses, None, self.edition, tighten=tighten, conforming=True)
 
     def exact_values(self, inputs: Mapping[str, Array], constants: Mapping[str, Array]) -> Mapping[str, Array]:
         """The exact outputs for other constants.
@@ -136,7 +147,7 @@ class Tolerances:
         """
         key = _elements(constants)
         if key not in self.runners:
-            if len(self.runners) == MAX_RUNNERS:
+            if len(self.runners) == MAX_KEPT:
                 self.runners.clear()
             tensors = tuple(_with(initializer, constants) for initializer in self.model.graph.initializers)
             model = structs.replace(self.model, graph=structs.replace(self.model.graph, initializers=tensors))

@@ -8,7 +8,7 @@ from sonnx.profile import catalogue
 from sonnx.report.document import CaseResult, Criterion, Document, Section, Standing, printable
 from sonnx.report.rendered import Rendered
 from sonnx.suite.archive import Part, Suite
-from sonnx.suite.structures import SATISFIABLE, UNKNOWN, UNSATISFIABLE
+from sonnx.suite.call_search import SATISFIABLE, UNKNOWN, UNSATISFIABLE
 
 WITHOUT_CASE = "no comparison of it is split, and no case breaks it alone"
 

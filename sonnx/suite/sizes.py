@@ -49,12 +49,14 @@ class SizedCall:
 
     Attributes:
         call: the call.
+        values: the values of its variables.
         input: the number of the input that has it.
         axis: the axis that grew.
         extent: its extent.
     """
 
     call: CallInstance
+    values: Mapping[str, int]
     input: int
     axis: int
     extent: int
@@ -124,7 +126,7 @@ def sized_calls(family: SignatureFamily, models: Sequence[tuple[Mapping[str, int
 
 def unpadded_calls(
     family: SignatureFamily, models: Sequence[tuple[Mapping[str, int], CallInstance]]
-) -> list[CallInstance]:
+) -> list[SizedCall]:
     """For each combination of element types of an operator that pads a call whose windows lie within the input.
 
     Args:
@@ -133,12 +135,12 @@ def unpadded_calls(
     """
     if not _is_padded(family):
         return []
-    bases, calls = _Bases(family, _unpadded(models)), dict[object, CallInstance]()
+    bases, calls = _Bases(family, _unpadded(models)), dict[object, SizedCall]()
     for place, (_, call) in enumerate(bases.models):
         types = tuple(str(facts.type) for facts in call.inputs if facts is not None)
         sized = None if types in calls else bases.with_extent(place, WINDOWED)
         if sized is not None:
-            calls[types] = sized.call
+            calls[types] = sized
     return [*calls.values()]
 
 
@@ -295,7 +297,7 @@ class _Bases:
             return None
         if not _elements(call.outputs) or _elements((*call.inputs, *call.outputs)) > MAX_ELEMENTS:
             return None
-        return SizedCall(call, self._number(call, tensor), axis, extent)
+        return SizedCall(call, values, self._number(call, tensor), axis, extent)
 
     def _grows(self, place: int, tensor: str, sized: SizedCall) -> bool:
         """Whether the outputs grow as the axis does."""

@@ -7,10 +7,10 @@ within `BOUNDS`, and each call that it gives is counted for all classes that occ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import z3
@@ -20,13 +20,23 @@ from sonnx.numerics.formats import Array
 from sonnx.profile.definitions import Rule
 from sonnx.proofs.derived import breaking, conforming
 from sonnx.prover.call_variables import element
-from sonnx.prover.counterexample import value_of
-from sonnx.prover.signature_family import SignatureFamily
+from sonnx.prover.signature_family import SignatureFamily, forget
 from sonnx.prover.smt_values import Truth, bool_term, negate
 from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
-from sonnx.suite.bounded import BitQuestions, Unbounded, divides, signed
+from sonnx.suite.bounded import BitQuestions
+from sonnx.suite.call_search import SATISFIABLE, CallSearch
 from sonnx.suite.classes import Literal, combined, extents_of, literals_of, numbers_of, with_read_elements
+from sonnx.suite.decisions import (
+    FOLDER,
+    Decisions,
+    FoundCall,
+    GrownCall,
+    Values,
+    class_questions_hash,
+    decisions_file,
+    kept_decisions,
+)
 from sonnx.suite.sizes import SizedCall, sized_calls, unpadded_calls
 
 MAX_EXTENT, WIDE_EXTENT, MAX_OUTPUT_EXTENT = 5, 16, 12
@@ -36,13 +46,6 @@ BOUNDS = (
     f"{MAX_OUTPUT_EXTENT}, "
     f"numbers in attributes and constants from {LEAST_ATTRIBUTE} to {LARGEST_ATTRIBUTE}"
 )
-EFFORT = 20_000_000
-"""Steps of the solver for one class."""
-EFFORT_OF_PAIR = 400_000
-"""Steps of the solver for a pair of classes."""
-CLASS = "class."
-"""What the names of the conditions that a class occurs begin with."""
-SATISFIABLE, UNSATISFIABLE, UNKNOWN = "satisfiable", "unsatisfiable", "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,44 +103,163 @@ class PairAnswers:
     unknown: tuple[tuple[str, str], ...]
 
 
-def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
-    """The classes and calls of one signature, with all pairs of classes if asked; equal signatures give equal ones."""
-    family = replace(family, folded=True)
+def structures(family: SignatureFamily, pairs: bool = False, folder: Path | None = FOLDER) -> Structures:
+    """The classes and calls of one signature; equal signatures give equal ones.
+
+    Args:
+        family: the signature.
+        pairs: all pairs of classes, too; these are not kept.
+        folder: has files of what the solver is known to say; None to ask it.
+    """
+    family = _afresh(family)
     with family.context():
-        literals, questions = [*literals_of(family)], BitQuestions()
-        most = _largest_extent(family, questions)
-        search = _Search([*conforming(family), *_bounds(family, most)], literals, _filled(family), questions)
-        answers, models = search.cover([*((index,) for index in range(len(literals))), *combined(literals)])
-        possible = sorted(number for number, answer in answers.items() if answer == SATISFIABLE)
-        impossible = search.cover_pairs(possible, models) if pairs else None
-        positive: list[Structure] = []
-        negative: list[Structure] = []
-        unbroken, occurring = [], []
-        bases: list[tuple[Mapping[str, int], CallInstance]] = []
-        for values, members in models:
-            call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
-            if report.verdict not in (Verdict.PASS, Verdict.ASSUMED):
-                continue
-            occurring.append(members)
-            names = tuple(literals[member].name for member in members)
+        literals = [*literals_of(family)]
+        if folder is not None and not pairs:
+            kept = kept_decisions(decisions_file(family, folder), _questions(family, literals))
+            with suppress(_OtherVerdict):
+                if kept is not None:
+                    return _structures(family, literals, kept)
+        decisions, impossible = _decided(family, literals, pairs)
+        built = _structures(family, literals, decisions)
+    if impossible is None:
+        return built
+    possible = [number for number, answer in enumerate(decisions.answers) if answer == SATISFIABLE]
+    occurring = [found.classes for found in decisions.conforming]
+    return replace(built, pairs=_pair_answers(built.classes, possible, occurring, impossible))
+
+
+def decide(family: SignatureFamily) -> tuple[str, Decisions]:
+    """The hash of the questions about a signature, and what the solver says."""
+    family = _afresh(family)
+    with family.context():
+        literals = [*literals_of(family)]
+        return _questions(family, literals), _decided(family, literals, pairs=False)[0]
+
+
+def questions_of(family: SignatureFamily) -> str:
+    """The hash of the questions about a signature."""
+    family = _afresh(family)
+    with family.context():
+        return _questions(family, [*literals_of(family)])
+
+
+def _afresh(family: SignatureFamily) -> SignatureFamily:
+    """The signature, interpreted with folding as for the first time: which texts its rules have told decides which
+    classes it has.
+    """
+    forget()
+    return replace(family, folded=True)
+
+
+def _questions(family: SignatureFamily, literals: Sequence[Literal]) -> str:
+    return class_questions_hash(family, literals, [*_bounds(family, WIDE_EXTENT), *_filled(family)])
+
+
+class _OtherVerdict(Exception):
+    """The checker says something else about a call than when it was found."""
+
+
+def _decided(family: SignatureFamily, literals: Sequence[Literal], pairs: bool) -> tuple[Decisions, Array | None]:
+    """What the solver says; with `pairs` which pairs of classes no call has."""
+    questions = BitQuestions()
+    most = _largest_extent(family, questions)
+    search = CallSearch([*conforming(family), *_bounds(family, most)], literals, _filled(family), questions)
+    answers, models = search.cover([*((index,) for index in range(len(literals))), *combined(literals)])
+    possible = sorted(number for number, answer in answers.items() if answer == SATISFIABLE)
+    impossible = search.cover_pairs(possible, models) if pairs else None
+    conforming_calls: list[FoundCall] = []
+    bases: dict[int, tuple[Values, CallInstance]] = {}
+    for values, members in models:
+        with suppress(_OtherVerdict):
+            call = _conforming(family, values)
+            conforming_calls.append(FoundCall(_without_zeros(values), tuple(members)))
             # Models that differ in what no call shows, such as extents of axes that are not there, give equal calls.
-            known = next((place for place, structure in enumerate(positive) if structure.call == call), None)
-            if known is None:
-                positive.append(Structure(call, names))
-                bases.append((values, call))
-            else:
-                both = dict.fromkeys((*positive[known].classes, *names))
-                positive[known] = replace(positive[known], classes=tuple(both))
-        for rule in family.rules:
-            reason = _add_breaking_calls(family, rule, literals, most, questions, negative)
-            if reason:
-                unbroken.append((rule.slug, reason))
-        sized = tuple(sized_calls(family, bases))
-        unpadded = tuple(unpadded_calls(family, bases))
-        positive += [Structure(call, ()) for call in unpadded]
-    classes = tuple(StructureClass(literal.name, literal.rule, answers[n]) for n, literal in enumerate(literals))
-    decided = None if impossible is None else _pair_answers(classes, possible, occurring, impossible)
-    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), sized, unpadded, decided)
+            if call not in [known for _, known in bases.values()]:
+                bases[len(bases)] = values, call
+    breaking_calls = {
+        rule.slug: _breaking_calls(family, rule, literals, most, questions)
+        for rule in family.rules
+        if not family.implied_by(rule)
+    }
+    sized = sized_calls(family, [*bases.values()])
+    decisions = Decisions(
+        answers=tuple(answers[number] for number in range(len(literals))),
+        conforming=tuple(conforming_calls), breaking=breaking_calls,
+        grown=tuple(GrownCall(_without_zeros(each.values), each.input, each.axis, each.extent) for each in sized),
+        unpadded=tuple(_without_zeros(each.values) for each in unpadded_calls(family, [*bases.values()])),
+    )  # fmt: skip
+    return decisions, impossible
+
+
+def _without_zeros(values: Values) -> Values:
+    """The values but zeros, as a variable without a value is 0."""
+    return {name: number for name, number in values.items() if number}
+
+
+def _structures(family: SignatureFamily, literals: Sequence[Literal], decisions: Decisions) -> Structures:
+    """The classes and calls of a signature, by what the solver says.
+
+    Raises:
+        _OtherVerdict: the checker does not say of each call what it said when it was found.
+    """
+    positive: list[Structure] = []
+    negative: list[Structure] = []
+    for found in decisions.conforming:
+        call, names = _conforming(family, found.values), [literals[number].name for number in found.classes]
+        known = next((place for place, structure in enumerate(positive) if structure.call == call), None)
+        if known is None:
+            positive.append(Structure(call, tuple(names)))
+        else:
+            both = dict.fromkeys((*positive[known].classes, *names))
+            positive[known] = replace(positive[known], classes=tuple(both))
+    unbroken = []
+    for rule in family.rules:
+        implied, before = family.implied_by(rule), len(negative)
+        own = [literal for literal in literals if literal.rule == rule.slug]
+        for found in decisions.breaking.get(rule.slug, ()):
+            call = _breaking(family, rule, found.values)
+            if call not in [structure.call for structure in negative]:
+                names = [own[member].name for member in found.classes if member < len(own)]
+                negative.append(Structure(call, tuple(names), rule.slug, len(own) in found.classes))
+        if implied:
+            unbroken.append((rule.slug, f"follows from {', '.join(implied)}"))
+        elif len(negative) == before:
+            unbroken.append((rule.slug, f"no call within the bounds ({BOUNDS}) breaks it alone"))
+    sized = tuple(
+        SizedCall(_conforming(family, each.values), each.values, each.input, each.axis, each.extent)
+        for each in decisions.grown
+    )
+    unpadded = tuple(_conforming(family, values) for values in decisions.unpadded)
+    positive += [Structure(call, ()) for call in unpadded]
+    classes = tuple(
+        StructureClass(literal.name, literal.rule, answer)
+        for literal, answer in zip(literals, decisions.answers, strict=True)
+    )
+    return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), sized, unpadded)
+
+
+def _conforming(family: SignatureFamily, values: Values) -> CallInstance:
+    """A call that the checker passes.
+
+    Raises:
+        _OtherVerdict: it does not.
+    """
+    call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
+    if report.verdict not in (Verdict.PASS, Verdict.ASSUMED):
+        raise _OtherVerdict
+    return call
+
+
+def _breaking(family: SignatureFamily, rule: Rule, values: Values) -> CallInstance:
+    """A call in which the checker finds that a rule is broken.
+
+    Raises:
+        _OtherVerdict: it does not.
+    """
+    call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
+    if not any(finding.rule == rule.slug and finding.verdict is Verdict.FAIL for finding in report.findings):
+        raise _OtherVerdict
+    return call
 
 
 def conforming_call(
@@ -153,7 +275,7 @@ def conforming_call(
     Returns: the call; None where there is none, or the solver or the checker does not decide it.
     """
     filled = _filled(family)
-    search = _Search(
+    search = CallSearch(
         [*conforming(family), *_bounds(family, WIDE_EXTENT), *wanted],
         [],
         [*filled[:1], *liked, *filled[1:]],
@@ -162,13 +284,14 @@ def conforming_call(
     values = search.preferred_model()
     if values is None:
         return None
-    call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
-    return call if report.verdict in (Verdict.PASS, Verdict.ASSUMED) else None
+    with suppress(_OtherVerdict):
+        return _conforming(family, values)
+    return None
 
 
 def problem(family: SignatureFamily) -> str:
     """The conditions and classes of a signature as the solver gets them: equal texts have equal answers."""
-    family = replace(family, folded=True)
+    family = _afresh(family)
     with family.context():
         return script(
             [
@@ -193,161 +316,23 @@ def _pair_answers(
     return PairAnswers(int((asked & occurs).sum()), int((asked & impossible).sum()), tuple(unknown))
 
 
-def _add_breaking_calls(
-    family: SignatureFamily,
-    rule: Rule,
-    literals: Sequence[Literal],
-    most: int,
-    questions: BitQuestions,
-    negative: list[Structure],
-) -> str:
-    """Add calls that break one rule alone, one for each class of its comparisons; the reason if there are none."""
-    implied = family.implied_by(rule)
-    if implied:
-        return f"follows from {', '.join(implied)}"
+def _breaking_calls(
+    family: SignatureFamily, rule: Rule, literals: Sequence[Literal], most: int, questions: BitQuestions
+) -> tuple[FoundCall, ...]:
+    """Calls that break one rule alone, one for each class of its comparisons."""
     condition = family.condition(rule)
     onnx = family.onnx(rule)
     demanded: Truth = True if onnx is None else family.variables.condition(rule, onnx).holds
     forbidden = Literal("ONNX forbids it", rule.slug, bool_term(negate(demanded)))
     own = [literal for literal in literals if literal.rule == rule.slug]
     broken_alone = [*breaking(family, rule), bool_term(condition.fails), *family.readable(rule), *_bounds(family, most)]
-    search = _Search(broken_alone, [*own, forbidden], _filled(family), questions)
-    before = len(negative)
+    search = CallSearch(broken_alone, [*own, forbidden], _filled(family), questions)
+    calls: list[FoundCall] = []
     for values, members in search.cover((index,) for index in range(len(own) + 1))[1] or search.any():
-        call, report = judge(family.signature, family.variables.interpretation.codes, values, family.edition)
-        fails = any(finding.rule == rule.slug and finding.verdict is Verdict.FAIL for finding in report.findings)
-        if fails and call not in [structure.call for structure in negative]:
-            names = tuple(own[member].name for member in members if member < len(own))
-            negative.append(Structure(call, names, rule.slug, len(own) in members))
-    return "" if len(negative) > before else f"no call within the bounds ({BOUNDS}) breaks it alone"
-
-
-class _Search:
-    """Conditions in their own context of the solver, so that the models do not depend on earlier questions."""
-
-    def __init__(
-        self,
-        conditions: Iterable[z3.BoolRef],
-        literals: Sequence[Literal],
-        preferred: Sequence[z3.BoolRef],
-        questions: BitQuestions,
-    ) -> None:
-        conditions, terms = [*conditions], [*(literal.term for literal in literals), *preferred]
-        self.context = z3.Context()
-        self.solver = z3.SimpleSolver(ctx=self.context)
-        if divides(conditions):
-            with suppress(Unbounded):
-                conditions, terms = questions.as_bits(conditions, terms)
-                self.solver = z3.SolverFor("QF_BV", ctx=self.context)
-                # Questions are many and small: to simplify the clauses before each takes longer than to answer it.
-                self.solver.set("simplify.delay", EFFORT)
-        defined = [z3.Bool(f"{CLASS}{number}") == term for number, term in enumerate(terms[: len(literals)])]
-        liked = [z3.Bool(f"preferred.{number}") == term for number, term in enumerate(terms[len(literals) :])]
-        self.solver.set("rlimit", EFFORT)
-        self.solver.from_string(script([*conditions, *defined, *liked]))
-        self.preferred = [z3.Bool(f"preferred.{number}", self.context) for number in range(len(preferred))]
-        self.terms = [z3.Bool(f"{CLASS}{number}", self.context) for number in range(len(literals))]
-        self.agreeing: list[z3.BoolRef] | None = None
-        """The preferred conditions that hold together, each in turn where possible."""
-
-    def cover(
-        self, combinations_to_cover: Iterable[tuple[int, ...]]
-    ) -> tuple[dict[int, str], list[tuple[Mapping[str, int], list[int]]]]:
-        """For each literal the answer; models in which all satisfiable combinations occur, each with its literals."""
-        answers: dict[int, str] = {}
-        models: list[tuple[Mapping[str, int], list[int]]] = []
-        for combination in combinations_to_cover:
-            if any(set(combination) <= set(members) for _, members in models) or any(
-                answers.get(number) == UNSATISFIABLE for number in combination
-            ):
-                continue
-            model = self._preferably([self.terms[number] for number in combination])
-            if isinstance(model, z3.ModelRef):
-                models.append(self._values(model))
-                answers |= dict.fromkeys(models[-1][1], SATISFIABLE)
-            elif len(combination) == 1:
-                answers[combination[0]] = UNSATISFIABLE if model == z3.unsat else UNKNOWN
-        return answers, models
-
-    def cover_pairs(self, possible: Sequence[int], models: list[tuple[Mapping[str, int], list[int]]]) -> Array:
-        """Add models until every pair of these literals occurs that can, then remove those that are not needed.
-
-        Returns: the pairs that no model has; those that the solver did not decide are not among them.
-        """
-        occurs = np.zeros((len(self.terms), len(self.terms)), np.int64)
-        impossible = np.zeros(occurs.shape, np.bool_)
-        for _, members in models:
-            occurs[np.ix_(members, members)] += 1
-        self.solver.set("rlimit", EFFORT_OF_PAIR)
-        for one, other in combinations(possible, 2):
-            if occurs[one, other]:
-                continue
-            terms = [self.terms[one], self.terms[other]]
-            answer = self.solver.check(*terms)
-            impossible[one, other] = answer == z3.unsat
-            if answer == z3.sat:
-                models.append(self._values(self._with_preferred(terms)[0]))
-                occurs[np.ix_(models[-1][1], models[-1][1])] += 1
-        for model in sorted(models, key=lambda example: len(example[1])):
-            places = np.ix_(model[1], model[1])
-            if (occurs[places] > 1).all():
-                occurs[places] -= 1
-                models.remove(model)
-        return impossible
-
-    def _preferably(self, terms: Sequence[z3.BoolRef]) -> z3.ModelRef | z3.CheckSatResult:
-        """A model of the terms that also satisfies the preferred conditions, each in turn where possible; the answer of
-        the solver where there is none.
-        """
-        if self.agreeing is None:
-            self.agreeing = self._with_preferred([])[1] if self.solver.check() == z3.sat else []
-        # Where the terms hold with all conditions that agree without them, these are the ones that a turn would keep.
-        answer = self.solver.check(*terms, *self.agreeing)
-        if answer == z3.sat:
-            return self.solver.model()
-        if answer == z3.unsat and not {term.get_id() for term in self.agreeing} & {
-            term.get_id() for term in self.solver.unsat_core()
-        }:
-            return answer
-        answer = self.solver.check(*terms)
-        return self._with_preferred(terms)[0] if answer == z3.sat else answer
-
-    def _with_preferred(self, terms: Sequence[z3.BoolRef]) -> tuple[z3.ModelRef, list[z3.BoolRef]]:
-        """A model as `_preferably` gives it, and the preferred conditions that it was asked to satisfy; the last answer
-        of the solver was a model of the terms.
-        """
-        model, kept = self.solver.model(), list[z3.BoolRef]()
-        for liked in self.preferred:
-            if z3.is_true(model[liked]):
-                kept.append(liked)
-            elif self.solver.check(*terms, *kept, liked) == z3.sat:
-                model = self.solver.model()
-                kept.append(liked)
-        return model, kept
-
-    def preferred_model(self) -> Mapping[str, int] | None:
-        """The values of a model that satisfies the preferred conditions, each in turn where possible."""
-        model = self._preferably([])
-        return self._values(model)[0] if isinstance(model, z3.ModelRef) else None
-
-    def any(self) -> list[tuple[Mapping[str, int], list[int]]]:
-        """One model, if there is one."""
-        return [self._values(self.solver.model())] if self.solver.check() == z3.sat else []
-
-    def _values(self, model: z3.ModelRef) -> tuple[Mapping[str, int], list[int]]:
-        """The values of a model by name, and the literals that hold in it."""
-        values, members = dict[str, int](), list[int]()
-        ref = self.context.ref()
-        for place in range(z3.Z3_model_get_num_consts(ref, model.model)):
-            declared = z3.Z3_model_get_const_decl(ref, model.model, place)
-            name: str = z3.Z3_get_symbol_string(ref, z3.Z3_get_decl_name(ref, declared))
-            if name.startswith(CLASS):  # without objects of Python for the many values
-                value = z3.Z3_model_get_const_interp(ref, model.model, declared)
-                if z3.Z3_get_bool_value(ref, value) == z3.Z3_L_TRUE:
-                    members.append(int(name.removeprefix(CLASS)))
-            elif not name.startswith(("preferred.", "bits.")):
-                values[name] = value_of(signed(model[z3.FuncDeclRef(declared, self.context)]))
-        return dict(sorted(values.items())), sorted(members)
+        with suppress(_OtherVerdict):
+            _breaking(family, rule, values)
+            calls.append(FoundCall(_without_zeros(values), tuple(members)))
+    return tuple(calls)
 
 
 def _largest_extent(family: SignatureFamily, questions: BitQuestions) -> int:
@@ -361,7 +346,7 @@ def _largest_extent(family: SignatureFamily, questions: BitQuestions) -> int:
             ]
             filled.append(z3.And(bool_term(tensor.present), *used))
     some = z3.Or(*filled) if filled else z3.BoolVal(True)
-    search = _Search([*conforming(family), *_bounds(family, MAX_EXTENT), some], [], [], questions)
+    search = CallSearch([*conforming(family), *_bounds(family, MAX_EXTENT), some], [], [], questions)
     return MAX_EXTENT if search.any() else WIDE_EXTENT
 
 

@@ -329,6 +329,23 @@ def test_batch_normalization(name, seed):
     assert same(found, array(kind, wanted, shape))
 
 
+@each_case("seed", range(24))
+def test_batch_normalization_of_several_types(seed):
+    """The types of the input, of scale and bias, and of mean and variance; the definition has no approximation."""
+    types = [*FORMATS]
+    X, scale, mean = types[seed % 4], types[seed // 4 % 4], types[seed // 2 % 4]
+    variance = numpy.abs(hard("double", (3,), seed + 4))
+    with numpy.errstate(all="ignore"):
+        variance = numpy.where(numpy.isnan(variance), 4.0, variance).astype(KINDS[FORMATS[mean]])
+    inputs = [hard(X, (2, 3, 17), seed), hard(scale, (3,), seed + 1), hard(scale, (3,), seed + 2)]
+    names = {"epsilon": [0.0, 2.0**-6][seed % 2], "training_mode": 0}
+    agreed(
+        batchnormalization.OPERATOR,
+        application("BatchNormalization", names),
+        [*inputs, hard(mean, (3,), seed + 3), variance],
+    )
+
+
 def divided(x, y):
     """x over the square root of y, one of them no number other than 0; by numpy."""
     x, y = (each if isinstance(each, float) else (1.0 if each > 0 else -1.0) for each in (x, y))

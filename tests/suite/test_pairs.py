@@ -6,7 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from sonnx.suite.structures import SATISFIABLE, structures
+from sonnx.suite.call_search import SATISFIABLE
+from sonnx.suite.structures import structures
 from tests.suite.test_structures import family_of, of
 from tests.support.cases import DEEP
 

@@ -9,7 +9,8 @@ import pytest
 from sonnx.profile.catalogue import operators
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import call_text
-from sonnx.suite.structures import SATISFIABLE, UNKNOWN, UNSATISFIABLE, Structures, structures
+from sonnx.suite.call_search import SATISFIABLE, UNKNOWN, UNSATISFIABLE
+from sonnx.suite.structures import Structures, structures
 
 OPERATORS = ("Relu", "Softmax", "ArgMax")
 

@@ -13,7 +13,8 @@ from tests.support.conforming_models import conforming_models
 
 def some_unpadded(operator: str) -> list[CallInstance]:
     with conforming_models(operator) as (family, models):
-        return unpadded_calls(family, [({**values, "pads.0": 3}, call) for values, call in models])
+        padded = [({**values, "pads.0": 3}, call) for values, call in models]
+        return [each.call for each in unpadded_calls(family, padded)]
 
 
 @pytest.mark.parametrize("operator", ["Conv", "MaxPool"])

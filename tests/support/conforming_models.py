@@ -10,7 +10,8 @@ from sonnx.proofs.derived import conforming
 from sonnx.prover.signature_family import SignatureFamily, signatures
 from sonnx.prover.witness import CallInstance, judge
 from sonnx.suite.bounded import BitQuestions
-from sonnx.suite.structures import MAX_EXTENT, _bounds, _filled, _Search
+from sonnx.suite.call_search import CallSearch
+from sonnx.suite.structures import MAX_EXTENT, _bounds, _filled
 
 ConformingModels = list[tuple[Mapping[str, int], CallInstance]]
 
@@ -22,6 +23,6 @@ def conforming_models(operator: str) -> Iterator[tuple[SignatureFamily, Conformi
     signature, edition = next(iter(signatures(described)))
     family = SignatureFamily(described, signature, edition, ((signature.version, edition),), folded=True)
     with family.context():
-        search = _Search([*conforming(family), *_bounds(family, MAX_EXTENT)], [], _filled(family), BitQuestions())
+        search = CallSearch([*conforming(family), *_bounds(family, MAX_EXTENT)], [], _filled(family), BitQuestions())
         codes = family.variables.interpretation.codes
         yield family, [(values, judge(signature, codes, values, edition)[0]) for values, _ in search.cover([()])[1]]

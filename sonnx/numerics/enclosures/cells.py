@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from operator import is_
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class RecurrentCell:
     def __init__(self, context: Context, activations: Mapping[str, TransferFunction]) -> None:
         context.require_floats()
         self.context, self.inner, self.activations = context, context.inner(), activations
+        self._latest: tuple[Sequence[Value], int, Transfer] | None = None
+        """The parts that the latest gate read, the columns of ones, and these side by side."""
 
     def part(self, X: Value, index: Array) -> Value:
         """The elements of X with these numbers."""
@@ -65,8 +68,7 @@ class RecurrentCell:
         matrix = self.row(np.hstack([weights, *[bias[:, None] for bias in biases]]).T)
 
         def of(parts: Sequence[Value], pairs: Sequence[tuple[Value, Value]]) -> Value:
-            columns = [*parts, *[self.row(np.ones((parts[0].shape[0], 1)))] * len(biases)]
-            joined = self.context.step(taken(np.hstack(_numbered(columns)), columns))
+            joined = self.context.step(self._side_by_side(parts, len(biases)))
             if not pairs:
                 value = self.context.step(matmul(self.context, [joined, matrix])[0], readers=1)
             else:
@@ -76,6 +78,17 @@ class RecurrentCell:
             return value if clip is None else self.within(value, clip)
 
         return of
+
+    def _side_by_side(self, parts: Sequence[Value], ones: int) -> Transfer:
+        """The elements of parts of shape (batch, any), and columns of ones; all gates of a step have the same."""
+        if self._latest is not None:
+            same, count, transfer = self._latest
+            if count == ones and len(same) == len(parts) and all(map(is_, same, parts)):
+                return transfer
+        columns = [*parts, *[self.row(np.ones((parts[0].shape[0], 1)))] * ones]
+        transfer = taken(np.hstack(_numbered(columns)), columns)
+        self._latest = parts, ones, transfer
+        return transfer
 
     def within(self, X: Value, clip: float) -> Value:
         """X within the bound of the attribute clip."""

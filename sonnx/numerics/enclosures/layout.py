@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from math import prod
 from typing import Any
 
@@ -160,16 +159,16 @@ def _moved_record(X: Value, move: Callable[[Array], Array]) -> SumRecord | None:
 def _spread(source: Array, start: int, shape: Sequence[int]) -> Pull:
     """Rows over the output to rows over a value whose elements have the numbers from `start` on."""
     size = prod(shape)
-
-    @cache
-    def places() -> tuple[Array, Array, bool]:
-        flat = source.reshape(-1)
-        inside = np.flatnonzero((flat >= start) & (flat < start + size))
-        to = flat[inside] - start
-        return inside, to, bool(np.bincount(to, minlength=1).max() <= 1)
+    known: list[tuple[Array, Array, bool]] = []
+    """Once asked: which elements of the output are of the value, their places in it, and whether these differ."""
 
     def pull(rows: Array) -> Array:
-        inside, to, once = places()
+        if not known:
+            flat = source.reshape(-1)
+            inside = np.flatnonzero((flat >= start) & (flat < start + size))
+            to = flat[inside] - start
+            known.append((inside, to, bool(np.bincount(to, minlength=1).max() <= 1)))
+        [(inside, to, once)] = known
         array = np.zeros((len(rows), size))
         part = rows.reshape(len(rows), -1)[:, inside]
         if once:

@@ -161,7 +161,7 @@ def finite(
         return True  # modulo 2^n partial sums do not matter
     unit = context.unit
     largest = min(context.hypotheses.accumulator(context.element).largest, FORMATS[context.element].largest)
-    most, ends, off = (float(np.max(array, initial=0.0)) for array in (absolute, result, error))
+    most, ends, off = (float(np.maximum.reduce(array, axis=None, initial=0.0)) for array in (absolute, result, error))
     tops = {"partial sums": min(most, 0.5 * most + 0.5 * ends) + 2 * roundings * unit * most + off}
     if factors is not None and reach is not None and not context.hypotheses.rounds_once:
         slack = 1 + 2 * roundings * unit
