@@ -16,6 +16,7 @@ import numpy as np
 import z3
 
 from sonnx.checker.verdicts import Verdict
+from sonnx.language.domain import given_key
 from sonnx.numerics.formats import Array
 from sonnx.profile.definitions import Rule
 from sonnx.proofs.derived import breaking, conforming
@@ -106,7 +107,18 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
     with family.context():
         literals, questions = [*literals_of(family)], BitQuestions()
         most = _largest_extent(family, questions)
-        search = _Search([*conforming(family), *_bounds(family, most)], literals, _filled(family), questions)
+        conditions, preferred = [*conforming(family), *_bounds(family, most)], _filled(family)
+        search = _Search(conditions, literals, preferred, questions)
+        agreed = search.agree()
+        absent = any(
+            _Search([*conditions, term], [], [], questions).any()
+            for name, term in _optional_outputs(family).items()
+            if not agreed.get(name)
+        )
+        present = [*_optional_outputs(family).values()] if absent else []
+        listing = _not_empty(family, agreed)
+        if present or listing:
+            search = _Search(conditions, literals, [*present, *listing, *preferred], questions)
         answers, models = search.cover([*((index,) for index in range(len(literals))), *combined(literals)])
         possible = sorted(number for number, answer in answers.items() if answer == SATISFIABLE)
         impossible = search.cover_pairs(possible, models) if pairs else None
@@ -300,12 +312,13 @@ class _Search:
         the solver where there is none.
         """
         if self.agreeing is None:
-            self.agreeing = self._with_preferred([])[1] if self.solver.check() == z3.sat else []
+            self.agree()
+        agreeing = self.agreeing or []
         # Where the terms hold with all conditions that agree without them, these are the ones that a turn would keep.
-        answer = self.solver.check(*terms, *self.agreeing)
+        answer = self.solver.check(*terms, *agreeing)
         if answer == z3.sat:
             return self.solver.model()
-        if answer == z3.unsat and not {term.get_id() for term in self.agreeing} & {
+        if answer == z3.unsat and not {term.get_id() for term in agreeing} & {
             term.get_id() for term in self.solver.unsat_core()
         }:
             return answer
@@ -324,6 +337,14 @@ class _Search:
                 model = self.solver.model()
                 kept.append(liked)
         return model, kept
+
+    def agree(self) -> Mapping[str, int]:
+        """Decide which preferred conditions agree; the values of a model in which they hold, none without a model."""
+        self.agreeing = []
+        if self.solver.check() != z3.sat:
+            return {}
+        model, self.agreeing = self._with_preferred([])
+        return self._values(model)[0]
 
     def preferred_model(self) -> Mapping[str, int] | None:
         """The values of a model that satisfies the preferred conditions, each in turn where possible."""
@@ -377,6 +398,21 @@ def _bounds(family: SignatureFamily, largest: int) -> Iterator[z3.BoolRef]:
     for parameter in family.signature.parameters:
         for number in numbers_of(family, parameter.name, parameter.kind):
             yield z3.And(number >= LEAST_ATTRIBUTE, number <= LARGEST_ATTRIBUTE)
+
+
+def _not_empty(family: SignatureFamily, values: Mapping[str, int]) -> list[z3.BoolRef]:
+    """That the lists of numbers that these values leave empty are not: an output with an axis of one element for each
+    number, such as that of Unsqueeze, has several elements on each axis only with an empty list.
+    """
+    names = [each.name for each in (*family.signature.attributes, *family.signature.values) if each.kind == "ints"]
+    return [z3.Int(f"{name}.length") >= 1 for name in names if values.get(f"{name}.length") == 0]
+
+
+def _optional_outputs(family: SignatureFamily) -> dict[str, z3.BoolRef]:
+    """That each optional output is there, by the name of this fact: an output that is not there is not compared."""
+    names = [given_key(output.name) for output in family.signature.outputs if output.optional]
+    terms = {name: family.variables.names[name] for name in names}
+    return {name: term for name, term in terms.items() if z3.is_expr(term)}
 
 
 def _filled(family: SignatureFamily) -> list[z3.BoolRef]:
