@@ -281,7 +281,8 @@ class RunDomain:
     def _node(self, prepared: PreparedCall, specs: tuple[TensorSpec, ...] | None) -> PreparedNode:
         node = prepared.node(specs, self.application(prepared), definitions_only=self.definitions_only)
         reading = None if prepared.operator is None else self.readings.get(prepared.operator.name)
-        return node if reading is None else replace(node, definition=reading, kernel=None)
+        # Another reading may give outputs of other shapes.
+        return node if reading is None else replace(node, definition=reading, kernel=None, output_specs=None)
 
     def application(self, prepared: PreparedCall) -> Application:
         """What the definition of a call is given, with the counts and the constants of this run."""

@@ -325,7 +325,7 @@ class Uncheckable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DeviationKind = Literal[
-    "NaN", "infinity", "integer", "bool", "string", "number", "subnormal", "underflow", "sign of zero"
+    "NaN", "infinity", "integer", "bool", "string", "number", "subnormal", "underflow", "sign of zero", "shape"
 ]
 """The kinds in which elements of a runtime differ from the exact ones."""
 

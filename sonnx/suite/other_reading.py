@@ -94,13 +94,27 @@ def is_value_by_another_reading(
 
 def _with_reading(output: DemandedOutput, value: Array) -> DemandedOutput:
     """What is expected by another reading, whose value is `value`."""
-    if output.ends is None:
-        return output._replace(exact=value)
+    if output.ends is None or value.shape != output.exact.shape:
+        return output._replace(exact=value, ends=_common_ends(output, value))
     wide, exact = widened(value).astype(np.float64), widened(output.exact).astype(np.float64)
     open_ = np.isnan(output.ends.lower) & ~np.isnan(exact)  # nothing is demanded of these
     allowed = open_ | (np.isnan(wide) & np.isnan(exact)) | ((output.ends.lower <= wide) & (wide <= output.ends.upper))
     ends = Ends(*(np.where(allowed, end, wide) for end in output.ends))
     return output._replace(exact=np.where(allowed, output.exact, value), ends=ends)
+
+
+def _common_ends(output: DemandedOutput, value: Array) -> Ends | None:
+    """The ends of the elements that the outputs of two readings have, and the other elements as they are; None where
+    they decide by their bits.
+    """
+    if output.ends is None:
+        return None
+    ends = Ends(*(widened(value).astype(np.float64) for _ in output.ends))
+    if value.ndim == output.exact.ndim:
+        common = tuple(slice(min(sizes)) for sizes in zip(value.shape, output.exact.shape, strict=True))
+        for own, stated in zip(ends, output.ends, strict=True):
+            own[common] = stated[common]
+    return ends
 
 
 def _differs(output: DemandedOutput, actual: Array) -> bool:

@@ -156,3 +156,35 @@ def test_a_normalization_without_an_overflow_has_one_value() -> None:
     inputs = {"x": np.array([[1.0], [2.0]], SINGLE), **dict(zip(row, constants, strict=True))}
     for wrong in ([[np.nan], [1.0]], [[np.inf], [1.0]], [[2.0], [2.0]]):
         assert judged(text, inputs, 0, np.array(wrong, SINGLE)) == "wrong"
+
+
+# ------------------------------------------------------------------ Range with a rounded length
+
+RANGES: dict[str, tuple[str, list[float], list[int], int]] = {
+    # The difference is the start, rounded to float or double.
+    "float": ("float", [LARGEST, -2.5, -LARGEST], [1], 2),
+    # The quotient of two integers is 1, rounded to double.
+    "int64": ("int64", [2, 2**53 + 4, 2**53 + 1], [1], 2),
+    # No rounding makes another length of it.
+    "plain": ("float", [0.0, 5.0, 2.0], [], 3),
+    "wraps around": ("int16", [-32768, 32767, 20000], [], 4),
+}
+"""Element type, start, limit and step; lengths by other readings, and the exact one."""
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_the_length_of_a_range_may_be_rounded(name: str) -> None:
+    element, numbers, rounded, exact = RANGES[name]
+    dtype = {"float": SINGLE, "int64": np.int64, "int16": np.int16}[element]
+    head = f'<ir_version: 10, opset_import: ["" : 11]> g ({element} s, {element} l, {element} d) => ({element}[n] y)'
+    text = f"{head} {{ y = Range(s, l, d) }}"
+    inputs = {each: np.array(number, dtype) for each, number in zip("sld", numbers, strict=True)}
+    longest = np.array([numbers[0] + k * numbers[2] for k in range(exact)]).astype(dtype)
+    assert judged(text, inputs, 0, longest) == "as expected"
+    for length in range(exact):
+        answer = "other reading" if length in rounded else "wrong"
+        assert judged(text, inputs, 0, longest[:length]) == answer
+    if rounded and element == "int64":  # of the float nothing is demanded: its ends are those of an overflow
+        wrong = longest[: rounded[0]].copy()
+        wrong[0] = 0
+        assert judged(text, inputs, 0, wrong) == "wrong"
