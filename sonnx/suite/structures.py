@@ -7,7 +7,7 @@ within `BOUNDS`, and each call that it gives is counted for all classes that occ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -41,6 +41,10 @@ EFFORT = 20_000_000
 """Steps of the solver for one class."""
 EFFORT_OF_PAIR = 400_000
 """Steps of the solver for a pair of classes."""
+EFFORT_OF_PAIRS = 400_000_000
+"""Steps of the solver for all pairs of classes of one version together; what is left then is not asked."""
+PAIRS_BETWEEN_PROGRESS = 200
+"""Pairs that are asked between two lines of progress."""
 CLASS = "class."
 """What the names of the conditions that a class occurs begin with."""
 SATISFIABLE, UNSATISFIABLE, UNKNOWN = "satisfiable", "unsatisfiable", "unknown"
@@ -99,10 +103,20 @@ class PairAnswers:
     covered: int
     unsatisfiable: int
     unknown: tuple[tuple[str, str], ...]
+    not_asked: int
+    """The pairs for which no steps of the solver were left."""
 
 
-def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
-    """The classes and calls of one signature, with all pairs of classes if asked; equal signatures give equal ones."""
+def structures(
+    family: SignatureFamily, pairs: bool = False, progress: Callable[[str], None] = lambda _: None
+) -> Structures:
+    """The classes and calls of one signature; equal signatures give equal ones.
+
+    Args:
+        family: the signature.
+        pairs: cover all pairs of classes.
+        progress: called with what is done, where pairs take long.
+    """
     family = replace(family, folded=True)
     with family.context():
         literals, questions = [*literals_of(family)], BitQuestions()
@@ -121,7 +135,7 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
             search = _Search(conditions, literals, [*present, *listing, *preferred], questions)
         answers, models = search.cover([*((index,) for index in range(len(literals))), *combined(literals)])
         possible = sorted(number for number, answer in answers.items() if answer == SATISFIABLE)
-        impossible = search.cover_pairs(possible, models) if pairs else None
+        decisions = search.cover_pairs(possible, models, progress) if pairs else None
         positive: list[Structure] = []
         negative: list[Structure] = []
         unbroken, occurring = [], []
@@ -148,7 +162,7 @@ def structures(family: SignatureFamily, pairs: bool = False) -> Structures:
         unpadded = tuple(unpadded_calls(family, bases))
         positive += [Structure(call, ()) for call in unpadded]
     classes = tuple(StructureClass(literal.name, literal.rule, answers[n]) for n, literal in enumerate(literals))
-    decided = None if impossible is None else _pair_answers(classes, possible, occurring, impossible)
+    decided = None if decisions is None else _pair_answers(classes, possible, occurring, decisions)
     return Structures(family, classes, tuple(positive), tuple(negative), tuple(unbroken), sized, unpadded, decided)
 
 
@@ -191,18 +205,33 @@ def problem(family: SignatureFamily) -> str:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _PairDecisions:
+    """Two tables of pairs of classes, by their numbers: those that cannot occur, and those that were not asked."""
+
+    impossible: Array
+    not_asked: Array
+
+
 def _pair_answers(
-    classes: Sequence[StructureClass], possible: Sequence[int], occurring: Sequence[Sequence[int]], impossible: Array
+    classes: Sequence[StructureClass],
+    possible: Sequence[int],
+    occurring: Sequence[Sequence[int]],
+    decisions: _PairDecisions,
 ) -> PairAnswers:
-    """Counts of the pairs of possible classes; a pair that is neither impossible nor in a model is unknown."""
+    """Counts of the pairs of possible classes; a pair that was asked, and neither cannot occur nor does, is unknown."""
+    impossible, not_asked = decisions.impossible, decisions.not_asked
     occurs = np.zeros(impossible.shape, np.bool_)
     for members in occurring:
         occurs[np.ix_(members, members)] = True
-    asked = np.zeros(impossible.shape, np.bool_)
-    asked[np.ix_(possible, possible)] = True
-    asked = np.triu(asked, 1)
-    unknown = [(classes[one].name, classes[other].name) for one, other in np.argwhere(asked & ~occurs & ~impossible)]
-    return PairAnswers(int((asked & occurs).sum()), int((asked & impossible).sum()), tuple(unknown))
+    wanted = np.zeros(impossible.shape, np.bool_)
+    wanted[np.ix_(possible, possible)] = True
+    wanted = np.triu(wanted, 1)
+    open_ = wanted & ~occurs & ~impossible
+    unknown = [(classes[one].name, classes[other].name) for one, other in np.argwhere(open_ & ~not_asked)]
+    return PairAnswers(
+        int((wanted & occurs).sum()), int((wanted & impossible).sum()), tuple(unknown), int((open_ & not_asked).sum())
+    )
 
 
 def _add_breaking_calls(
@@ -281,31 +310,48 @@ class _Search:
                 answers[combination[0]] = UNSATISFIABLE if model == z3.unsat else UNKNOWN
         return answers, models
 
-    def cover_pairs(self, possible: Sequence[int], models: list[tuple[Mapping[str, int], list[int]]]) -> Array:
+    def cover_pairs(
+        self,
+        possible: Sequence[int],
+        models: list[tuple[Mapping[str, int], list[int]]],
+        progress: Callable[[str], None],
+    ) -> _PairDecisions:
         """Add models until every pair of these literals occurs that can, then remove those that are not needed.
 
-        Returns: the pairs that no model has; those that the solver did not decide are not among them.
+        Pairs are asked as long as `EFFORT_OF_PAIRS` lasts; those that the solver does not decide are in no table.
         """
         occurs = np.zeros((len(self.terms), len(self.terms)), np.int64)
-        impossible = np.zeros(occurs.shape, np.bool_)
+        impossible, not_asked = (np.zeros(occurs.shape, np.bool_) for _ in range(2))
         for _, members in models:
             occurs[np.ix_(members, members)] += 1
         self.solver.set("rlimit", EFFORT_OF_PAIR)
-        for one, other in combinations(possible, 2):
+        is_spent, before, total = False, self._steps(), len(possible) * (len(possible) - 1) // 2
+        for number, (one, other) in enumerate(combinations(possible, 2)):
+            if number % PAIRS_BETWEEN_PROGRESS == 0:
+                progress(f"pairs of classes, {number} of {total}")
             if occurs[one, other]:
                 continue
-            terms = [self.terms[one], self.terms[other]]
-            answer = self.solver.check(*terms)
-            impossible[one, other] = answer == z3.unsat
-            if answer == z3.sat:
-                models.append(self._values(self._with_preferred(terms)[0]))
+            is_spent = is_spent or self._steps() - before > EFFORT_OF_PAIRS
+            if is_spent:
+                not_asked[one, other] = True
+                continue
+            model = self._preferably([self.terms[one], self.terms[other]])
+            if isinstance(model, z3.ModelRef):
+                models.append(self._values(model))
                 occurs[np.ix_(models[-1][1], models[-1][1])] += 1
-        for model in sorted(models, key=lambda example: len(example[1])):
-            places = np.ix_(model[1], model[1])
+            impossible[one, other] = model == z3.unsat
+        for example in sorted(models, key=lambda example: len(example[1])):
+            places = np.ix_(example[1], example[1])
             if (occurs[places] > 1).all():
                 occurs[places] -= 1
-                models.remove(model)
-        return impossible
+                models.remove(example)
+        return _PairDecisions(impossible, not_asked)
+
+    def _steps(self) -> int:
+        """The steps that the solver has taken."""
+        statistics = self.solver.statistics()
+        known = statistics.keys()
+        return int(statistics.get_key_value("rlimit count")) if "rlimit count" in known else 0
 
     def _preferably(self, terms: Sequence[z3.BoolRef]) -> z3.ModelRef | z3.CheckSatResult:
         """A model of the terms that also satisfies the preferred conditions, each in turn where possible; the answer of
