@@ -41,7 +41,7 @@ EFFORT = 20_000_000
 """Steps of the solver for one class."""
 EFFORT_OF_PAIR = 400_000
 """Steps of the solver for a pair of classes."""
-EFFORT_OF_PAIRS = 400_000_000
+EFFORT_OF_PAIRS = 60_000_000
 """Steps of the solver for all pairs of classes of one version together; what is left then is not asked."""
 PAIRS_BETWEEN_PROGRESS = 200
 """Pairs that are asked between two lines of progress."""
