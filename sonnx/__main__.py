@@ -17,6 +17,7 @@ NOT_READ = 141
 def main() -> int:
     """Run the command line and return the exit code; a failure of the tool itself is one sentence and code 4."""
     try:
+        sys.unraisablehook = _show_unraised
         gc.disable()  # loading modules makes no garbage, and looking for it takes a tenth of a short run
         from sonnx.supervise.descriptors import open_standard
 
@@ -55,6 +56,12 @@ def main() -> int:
         print(f"sonnx: the tool failed ({text}); set SONNX_TRACEBACK=1 for the details a report needs", file=sys.stderr)  # noqa: T201
         return TOOL_FAILED
     return code
+
+
+def _show_unraised(lost: sys.UnraisableHookArgs) -> None:
+    """Show an error that Python cannot raise, as one in a hook after a fork; a lack of memory there harms nothing."""
+    if not issubclass(lost.exc_type, MemoryError):
+        sys.__unraisablehook__(lost)
 
 
 def _is_without_memory(error: Exception) -> bool:

@@ -31,7 +31,7 @@ class InjectedDomain(NodesDomain):
         hypotheses: about the implementations.
         folder: where the model file stands.
         memory: what runs share.
-        directions: for each value, by name, the signs of its roundings; of others there are none.
+        directions: for each value, by name, the signs of its roundings; others round to the nearest.
     """
 
     def __init__(
@@ -45,8 +45,7 @@ class InjectedDomain(NodesDomain):
         if value.is_point or value.unbounded:
             return value
         exact = 0.5 * value.low + 0.5 * value.high
-        directions = self.directions.get(value.name)
-        array = exact if directions is None else _rounded(value, exact, directions)
+        array = _rounded(value, exact, self.directions.get(value.name, np.zeros(())))
         zero = nothing(array.shape)
         value = replace(value, low=array, high=array, error=zero, introduced=zero, transfer=None)
         self.nodes[value.name] = value

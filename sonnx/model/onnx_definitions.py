@@ -107,7 +107,7 @@ def _plain(value: Any) -> int | float | str | tuple[int | float | str, ...] | No
 
 def _has_same_shape(schema: Any) -> bool:
     """Whether the inference gives the output the dimensions of the input, named by symbols."""
-    from onnx import TensorProto, helper, shape_inference
+    from onnx import TensorProto, checker, helper, shape_inference
 
     required = any(attribute.required for attribute in schema.attributes.values())
     if required or (schema.min_input, schema.max_input, schema.min_output, schema.max_output) != (1, 1, 1, 1):
@@ -124,7 +124,7 @@ def _has_same_shape(schema: Any) -> bool:
         given = {formal.name: helper.make_tensor_type_proto(element, sizes)}
         try:
             inferred = shape_inference.infer_node_outputs(schema, node, given)
-        except (shape_inference.InferenceError, RuntimeError):
+        except (shape_inference.InferenceError, checker.ValidationError, RuntimeError):
             return False
         shape = inferred[output.name].tensor_type.shape if output.name in inferred else None
         if shape is None or [each.dim_param for each in shape.dim] != sizes:

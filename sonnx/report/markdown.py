@@ -94,5 +94,5 @@ def table_cell(name: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A sentence of the profile, with the special characters of Markdown escaped."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~&@!])", r"\\\1", text)
+    """A sentence in one line, with the special characters of Markdown escaped, and `::`, a command for GitHub."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~&@!]|^:(?=:))", r"\\\1", " ".join(text.splitlines()))

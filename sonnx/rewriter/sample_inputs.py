@@ -91,7 +91,7 @@ def _specials(dtype: np.dtype[np.generic]) -> Array:
         return np.arange(len(small_floats.numbers(NAMES[dtype])), dtype=np.uint8).view(dtype)
     if number_format is None:
         ends = (0, 1) if dtype == np.bool_ else (*limits_of(dtype), 0, 1)
-        return np.array(ends).astype(dtype)
+        return np.array(ends, dtype)  # without the type, 2^64 - 1 would become a double
     positive = [
         0,
         1,

@@ -85,6 +85,10 @@ def renamed(data: bytes) -> onnx.ModelProto:
             value.name = value.name and f"renamed_{value.name}"
         for sparse in it.sparse_initializer:
             sparse.values.name = f"renamed_{sparse.values.name}"
+        for annotation in it.quantization_annotation:
+            annotation.tensor_name = f"renamed_{annotation.tensor_name}"
+            for parameter in annotation.quant_parameter_tensor_names:
+                parameter.value = f"renamed_{parameter.value}"
         nodes(it.node)
 
     def nodes(those):
@@ -96,8 +100,16 @@ def renamed(data: bytes) -> onnx.ModelProto:
                     graph(attribute.g)
                 for one in attribute.graphs:
                     graph(one)
+            for configuration in node.device_configurations:
+                for spec in configuration.sharding_spec:
+                    spec.tensor_name = spec.tensor_name and f"renamed_{spec.tensor_name}"
 
     graph(model.graph)
+    for training in model.training_info:
+        graph(training.initialization)
+        graph(training.algorithm)
+        for binding in (*training.initialization_binding, *training.update_binding):
+            binding.key, binding.value = f"renamed_{binding.key}", f"renamed_{binding.value}"
     for function in model.functions:
         for names in (function.input, function.output):
             names[:] = [f"renamed_{name}" for name in names]

@@ -15,6 +15,7 @@ from onnx import numpy_helper
 
 import sonnx
 from sonnx.cli.main import run
+from tests.support.cases import each_case, spread
 from tests.support.paths import ROOT
 from tests.support.report_pages import Page, outside_code
 
@@ -215,3 +216,19 @@ def test_values_stand_for_stated_sizes_only() -> None:
     for each in found.evidence:
         if each.evidence.startswith(("exact", "ranges")) and each.standing != "renew":
             assert each.extent.endswith(", for N = 4 only")
+
+
+# ------------------------------------------------------------------ nodes that are not valid
+
+
+OPERATORS = sorted({schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain})
+
+
+@each_case("operator", ["Less", *spread(OPERATORS, 20)])
+@each_case("count", [0, 1, 9])
+def test_an_operator_with_any_count_of_inputs_is_compared(operator: str, count: int) -> None:
+    node = onnx.helper.make_node(operator, ["x"] * count, ["y"])
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 3]) for name in "xy"]
+    graph = onnx.helper.make_graph([node], "g", values[:1], values[1:])
+    whole = onnx.helper.make_model(graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    assert [change.status.value for change in changes(whole, whole).nodes] == ["unchanged"]

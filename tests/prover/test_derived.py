@@ -56,9 +56,12 @@ def test_hypotheses_can_hold() -> None:
 
 
 def test_every_rule_of_every_version_and_edition_has_its_theorems() -> None:
+    """Except the rules about parameters that are known at run time only: no call of the theorems has such a one."""
     for described in chosen_operators():
         for made, edition in signatures(described):
             for rule in made.rules:
+                if rule.when is not None and "not constant(" in rule.when.text:
+                    continue
                 kinds = ("implied", "independent")
                 titles = [
                     t.statement for k in kinds for t in of_kind(k) if t.id.endswith(f".{rule.name.replace('_', '-')}")

@@ -346,3 +346,15 @@ def test_the_page_has_every_network_of_the_onnx_package():
     assert len(networks) == 9
     assert all(f"| {name} |" in PAGES for name in networks)
     assert table.row(networks["light_squeezenet"], 1) in PAGES
+
+
+@each_case("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_samples_have_both_ends_of_an_integer_type(kind):
+    ready = read(
+        parsed(
+            f'<ir_version: 8, opset_import: ["": 17]> g ({kind}[800] x) => (y) {{ y = Identity(x) }}'
+        ).SerializeToString()
+    )
+    drawn = numpy.concatenate([values["x"] for values in sample_inputs(required_inputs(ready), 3)])
+    limits = numpy.iinfo(kind)
+    assert (drawn.min(), drawn.max()) == (limits.min, limits.max)

@@ -405,7 +405,8 @@ def _jumps(call: Call, low: Inputs, high: Inputs) -> bool | None:
     with np.errstate(all="ignore"):
         at = int(np.nan_to_num(np.abs(one[0].astype(float) - other[0].astype(float)), nan=0, posinf=0).argmax())
     first = change = abs(float(one[0].ravel()[at]) - float(other[0].ravel()[at]))
-    if not np.isfinite(first) or first <= 1e-3 * abs(float(one[0].ravel()[at])):  # a rounding would count as a jump
+    largest = abs(float(one[0].ravel()[at]))
+    if not np.isfinite(first) or first <= 1e-3 * largest:  # a rounding would count as a jump
         return None
     for _ in range(45):
         middle = [
@@ -419,6 +420,9 @@ def _jumps(call: Call, low: Inputs, high: Inputs) -> bool | None:
             return None if between is None else True
         value = float(between[0].ravel()[at])
         if not np.isfinite(value) or abs(value) > 1e4 * (1 + first):
+            return None
+        largest = max(largest, abs(value))
+        if first <= 1e-3 * largest:
             return None
         steps = abs(value - float(one[0].ravel()[at])), abs(value - float(other[0].ravel()[at]))
         if all(_same(x, y) for x, y in zip(middle, low, strict=True) if x is not None and y is not None) or all(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from sonnx.checker.graph_rules.nodes import input_count
 from sonnx.equivalence.interpretation import simpler_operators, stated_calls
 from sonnx.equivalence.interpretation.averages import formula_of, has_formula
 from sonnx.equivalence.interpretation.choices import Choices
@@ -79,6 +80,8 @@ class Expansion:
                 return None
         if visit.call.calls_function:
             return self.with_graphs.inlined(visit, place)
+        if any(input_count(visit.call)):
+            return None  # an operator with more or fewer inputs than it takes has no meaning
         of = NodeInTerms(visit, place, self.graph)
         trivial = None if of.operator[0] else trivial_call(of.node, of.terms, of.call.operator_set)
         if trivial is not None:

@@ -242,9 +242,11 @@ class _Call:
         return written
 
     def _number(self, word: str) -> Array | None:
-        """A number of the type of the first input, or the number of an attribute, or all of them; a text has none."""
+        """A number of the type of the first input, or the number of an attribute, or all of them; a text and a
+        complex number have none.
+        """
         kind = ELEMENTS.get(str(self.first.type)) if self.first is not None else None
-        if kind is None or kind == TEXT:
+        if kind is None or kind == TEXT or kind.kind == "c":
             return None
         if word.startswith("$"):
             name, _, absent = word[1:].partition("|")
