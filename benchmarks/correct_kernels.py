@@ -121,6 +121,9 @@ class Implementation:
         function: a function of an array.
         once: sums are computed in a wider format and rounded once.
         folded: the constants of BatchNormalization become a factor and an addend.
+        other_readings: where the texts have another reading that implementations may take, by that one:
+            BatchNormalization scales before it divides, in the types of the operands; the last states of LSTM without
+            steps are 0; Softmax is its formula.
         by_place: the places of elements are computed, in place of a function of numpy that moves them, and elements
             are compared by their bit patterns.
     """
@@ -130,6 +133,7 @@ class Implementation:
     function: Callable[[str, Array], Array] = in_wider
     once: bool = False
     folded: bool = False
+    other_readings: bool = False
     by_place: bool = False
 
     def total(self, terms: Array) -> Array:
@@ -217,7 +221,8 @@ def softmax(used: Implementation, inputs: Sequence[Array | None], attributes: An
     most = moved.max(axis=-1, keepdims=True)
     shares = used.function("Exp", moved - most)
     quotients = shares / used.total(shares)[..., None]
-    chosen = np.where(most == -np.inf, x.dtype.type(0), quotients)  # erratum softmax-all-minus-infinity
+    undefined = (most == -np.inf) & (not used.other_readings)  # erratum softmax-all-minus-infinity
+    chosen = np.where(undefined, x.dtype.type(0), quotients)
     return [np.moveaxis(chosen, -1, axis).astype(x.dtype)]
 
 
@@ -301,7 +306,9 @@ def batch_normalization(used: Implementation, inputs: Sequence[Array | None], at
     arrays = given(inputs, 5)
     kind = arrays[0].dtype
     common = max((array.dtype for array in arrays), key=lambda each: each.itemsize)
-    if any(array.dtype not in (common, kind) for array in arrays) or len({array.dtype for array in arrays}) > 1:
+    if used.other_readings:
+        common = np.result_type(*arrays)
+    elif any(array.dtype not in (common, kind) for array in arrays) or len({array.dtype for array in arrays}) > 1:
         common = np.dtype(np.float64)
     x, *rows = (array.astype(common) for array in arrays)
     scale, shift, mean, variance = (row.reshape(-1, *[1] * (x.ndim - 2)) if x.ndim > 1 else row for row in rows)
@@ -310,6 +317,8 @@ def batch_normalization(used: Implementation, inputs: Sequence[Array | None], at
     if used.folded:
         factor = scale / root
         return [(x * factor + (shift - mean * factor)).astype(kind)]
+    if used.other_readings:  # erratum batch-normalization-order
+        return [((x - mean) * scale / root + shift).astype(kind)]
     return [((x - mean) / root * scale + shift).astype(kind)]
 
 
@@ -402,6 +411,8 @@ def lstm(used: Implementation, inputs: Sequence[Array | None], attributes: Any) 
         last_h.append(h)
         last_c.append(c)
     states = [np.stack(last_h), np.stack(last_c)]
+    if used.other_readings and not len(x):  # erratum lstm-without-steps
+        states = [np.zeros_like(state) for state in states]
     if layout:
         whole, states = whole.transpose(2, 0, 1, 3), [state.swapaxes(0, 1) for state in states]
     return [whole, *states]
@@ -414,6 +425,10 @@ KERNELS: dict[str, Kernel] = {
     "MatMul": matmul, "Pow": power, "Range": arithmetic_range, "Softmax": softmax,
     **{name: function(name) for name in NUMPY}, **EXACT,
 }  # fmt: skip
+BY_OTHER_READINGS = {
+    Implementation("by the other readings", in_sequence, other_readings=True): {"BatchNormalization", "LSTM", "Softmax"}
+}
+"""Implementations of some operators that are within the hypotheses, too."""
 OUTSIDE = {
     Implementation("functions of numpy", None, in_numpy): {*NUMPY, "Softmax", "LSTM"},
     Implementation("functions of the C library", in_sequence, in_library): {*NUMPY, "Softmax", "LSTM"},

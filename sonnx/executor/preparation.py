@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,6 +40,7 @@ from sonnx.numerics.application import (
     UNDEFINED_INPUT_ERRORS,
     Application,
     Constants,
+    Definition,
     ExactPathCounts,
     NoValue,
 )
@@ -78,6 +80,7 @@ class RunDomain:
         conforming: whether the model conforms to the edition.
         definitions_only: compute by the definitions, without kernels and fast paths.
         limits: those of the model; an output of more elements is not computed.
+        readings: by operator the definition that is run in place of its own.
         exact_path_counts: counts of all nodes.
         constants: the arrays that no run changes.
     """
@@ -89,9 +92,10 @@ class RunDomain:
         conforming: bool,
         definitions_only: bool = False,
         limits: Limits = DEFAULT_LIMITS,
+        readings: Mapping[str, Definition] | None = None,
     ) -> None:
         self.rules, self.conforming, self.definitions_only = rules, conforming, definitions_only
-        self.limits = limits
+        self.limits, self.readings = limits, readings or {}
         self.exact_path_counts, self.constants = ExactPathCounts(), Constants()
         self.facts, self._depth, self._steps = FactsDomain(rules), 0, 0
         self._known: dict[object, Transferred[TensorFacts, Preparation]] = {}
@@ -275,7 +279,10 @@ class RunDomain:
         return [TensorFacts(NAMES[kind], shape, RUN_TIME) for shape, kind in specs], node
 
     def _node(self, prepared: PreparedCall, specs: tuple[TensorSpec, ...] | None) -> PreparedNode:
-        return prepared.node(specs, self.application(prepared), definitions_only=self.definitions_only)
+        node = prepared.node(specs, self.application(prepared), definitions_only=self.definitions_only)
+        reading = None if prepared.operator is None else self.readings.get(prepared.operator.name)
+        # Another reading may give outputs of other shapes.
+        return node if reading is None else replace(node, definition=reading, kernel=None, output_specs=None)
 
     def application(self, prepared: PreparedCall) -> Application:
         """What the definition of a call is given, with the counts and the constants of this run."""

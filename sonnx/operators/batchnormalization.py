@@ -10,19 +10,20 @@ batch-normalization-special-values).  With X of rank 1 there is one channel.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
-from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.application import Application, Definition, Kernel, NoValue
 from sonnx.numerics.blocks import BlockSize, usual_size
 from sonnx.numerics.certified_rounding import DOUBLE, LONG_DOUBLE, SINGLE, UNIT, certify, half_width, wide_type
 from sonnx.numerics.enclosures import averages
 from sonnx.numerics.enclosures.values import ARGUMENT
 from sonnx.numerics.exact_sums import Number, exact_element, over, rounded, times, total
-from sonnx.numerics.formats import Array, patterns
+from sonnx.numerics.formats import Array, is_small_float, patterns
 from sonnx.numerics.rounding import canonicalize_nans, grid_of, to_nearest
 from sonnx.numerics.scratch import Scratch
 from sonnx.operators.operator import Operator
@@ -258,6 +259,39 @@ def _rounded(t: Array, B: Array, kind: np.dtype[np.generic]) -> tuple[Array, Arr
     return certify(array, bound, kind)
 
 
+Order: TypeAlias = Callable[[Array, Array, Array], Array]
+"""The difference from the mean times the scale over the root, in an order of the operations."""
+
+ORDERS: tuple[Order, ...] = (
+    lambda difference, scale, root: difference / root * scale,
+    lambda difference, scale, root: difference * scale / root,
+    lambda difference, scale, root: difference * (scale / root),
+    lambda difference, scale, root: difference * (1 / root) * scale,
+    lambda difference, scale, root: difference * (1 / root * scale),
+)
+"""The page divides first, the formal draft scales first; where an operation overflows or gives 0, they differ."""
+
+
+def rounded_in_steps(order: Order, *, in_one_type: bool) -> Definition:
+    """Y with every operation of an order rounded, a reading of erratum batch-normalization-order.
+
+    Args:
+        order: the order of the operations.
+        in_one_type: convert all inputs to one type first; else each operation has the type of its operands.
+    """
+
+    def define_in_steps(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+        epsilon, kinds = require_inference(application, inputs[4]), {operand.dtype for operand in inputs}
+        common = kinds.pop() if len(kinds) == 1 else DOUBLE if DOUBLE in kinds else SINGLE
+        native = not any(is_small_float(operand.dtype) for operand in inputs)
+        X, *rows = (operand.astype(common) if in_one_type or not native else operand for operand in inputs)
+        scale, B, mean, variance = (row.reshape(-1, *[1] * (X.ndim - 2)) if X.ndim > 1 else row for row in rows)
+        root = np.sqrt(variance + np.asarray(float(epsilon)).astype(variance.dtype))
+        return ((order(X - mean, scale, root) + B).astype(inputs[0].dtype),)
+
+    return define_in_steps
+
+
 OPERATOR = Operator(
     name="BatchNormalization",
     continuous=True,
@@ -267,4 +301,9 @@ OPERATOR = Operator(
     error_conditions=(VARIANCE_NOT_NEGATIVE,),
     shown_by={VARIANCE_NOT_NEGATIVE: ARGUMENT},
     bound=averages.batch_normalization,
+    other_readings={
+        "batch-normalization-order": tuple(
+            rounded_in_steps(order, in_one_type=in_one_type) for order in ORDERS for in_one_type in (True, False)
+        )
+    },
 )

@@ -82,6 +82,13 @@ def lstm(application: Application, inputs: Sequence[Array | None], steps: ArrayS
     return arranged(layout, Y, last)[: application.outputs]
 
 
+def zeros_without_steps(application: Application, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+    """The outputs by the other reading of `lstm-without-steps`: 0 where X has no steps, whatever the initial states."""
+    outputs, [X] = fast_path(application, inputs), required(inputs, 1)
+    steps = X.shape[0 if application.parameter("layout") == 0 else 1]
+    return outputs if steps else tuple(np.zeros_like(output) for output in outputs)
+
+
 def _step(
     application: Application, weights: Sequence[Array | None], activations: Sequence[str], steps: RecurrentSteps[V, J]
 ) -> StepOf[V]:
@@ -153,4 +160,5 @@ OPERATOR = Operator(
     fast_path=fast_path,
     rounding_points=("gates", "activations", "cell"),
     bound=bound,
+    other_readings={"lstm-without-steps": (zeros_without_steps,)},
 )

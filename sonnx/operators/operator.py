@@ -144,6 +144,8 @@ class Operator(StatedOperator):
         passes_input_on: the output is the first input, which needs no step of a run.
         bound: the transfer function of ranges and errors.
         precomputed: where its inputs are known before the first node runs, so is the output, which takes no memory.
+        other_readings: by erratum the definitions that follow another reading of the texts, where it says that an
+            implementation may (`instead` in the errata).
     """
 
     define: Definition
@@ -158,6 +160,7 @@ class Operator(StatedOperator):
     passes_input_on: bool = False
     precomputed: bool = False
     bound: TransferFunction | None = None
+    other_readings: Mapping[str, Sequence[Definition]] = field(default_factory=dict)
 
     def implementation(
         self, application: Application, *, single: bool, definitions_only: bool

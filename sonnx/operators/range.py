@@ -6,14 +6,15 @@ the sum, which is rounded once (erratum range-element-rounding).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from sonnx.base.errors import NotExecutable
-from sonnx.numerics.application import Application, Kernel, NoValue
+from sonnx.numerics.application import Application, Definition, Kernel, NoValue
 from sonnx.numerics.blocks import BLOCK_ELEMENTS
 from sonnx.numerics.certified_rounding import Bound, certify_block
 from sonnx.numerics.correctly_rounded import from_mpfr, is_infinite, is_nan, rounding_context, to_mpfr
@@ -27,6 +28,9 @@ DELTA_NOT_ZERO, NUMBERS_FINITE = "Range.delta-not-zero", "Range.numbers-finite"
 
 BOUND = Bound(2.0**-52)
 
+MAX_ROUNDED_LENGTH = 1 << 20
+"""Elements of a result by another reading."""
+
 MAX_APPROXIMATED = 1 << 29
 """Elements up to which i has no more digits than float leaves of float64."""
 
@@ -39,10 +43,14 @@ def define(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
     """
     kind = inputs[0].dtype
     S, L, D = parameters(inputs)
-    K = length(S, L, D)
+    return (_items(S, D, length(S, L, D), kind),)
+
+
+def _items(S: Any, D: Any, K: int, kind: np.dtype[Any]) -> Array:
+    """The first K elements."""
     if format_of(kind) is None:
-        return (integer_array([S + i * D for i in range(K)], kind, (K,)),)
-    return (np.array([item(i, S, D, kind) for i in range(K)], kind),)
+        return integer_array([S + i * D for i in range(K)], kind, (K,))
+    return np.array([item(i, S, D, kind) for i in range(K)], kind)
 
 
 def parameters(inputs: Sequence[Array]) -> list[Any]:
@@ -68,6 +76,36 @@ def length(S: Any, L: Any, D: Any) -> int:
     """The number of elements."""
     s, ell, d = (Fraction(*map(int, part.as_integer_ratio())) for part in (S, L, D))
     return max(-((s - ell) // d), 0)
+
+
+Quotient: TypeAlias = Callable[[Array, Array, Array], float]
+"""(L - S) / D with rounding."""
+
+QUOTIENTS: tuple[Quotient, ...] = (
+    lambda S, L, D: math.nan if format_of(S.dtype) is None else float((L - S) / D),
+    lambda S, L, D: float((L.astype(np.float64) - S.astype(np.float64)) / D.astype(np.float64)),
+    lambda S, L, D: float((_fraction(L) - _fraction(S)) / _fraction(D)),
+)
+"""In the element type of floats; in double; and the exact quotient rounded to double.  A difference of integers that
+wraps around is none of them.
+"""
+
+
+def with_rounded_length(quotient: Quotient) -> Definition:
+    """Y with as many elements as a rounded quotient says, a reading of erratum range-length-exact."""
+
+    def define_with_length(application: Application, inputs: Sequence[Array]) -> tuple[Array]:
+        S, _, D = parameters(inputs)
+        rounded = quotient(*inputs)
+        if not abs(rounded) < MAX_ROUNDED_LENGTH:
+            raise NoValue(NUMBERS_FINITE, f"{rounded} elements")
+        return (_items(S, D, max(math.ceil(rounded), 0), inputs[0].dtype),)
+
+    return define_with_length
+
+
+def _fraction(number: Array) -> Fraction:
+    return Fraction(*map(int, elements(number)[0].as_integer_ratio()))
 
 
 def kernel(application: Application) -> Kernel:
@@ -114,4 +152,10 @@ def bound(context: Context, inputs: Sequence[Value | None]) -> list[Transfer]:
     return [sums.progression(context, S, D, length(S, L, D))]
 
 
-OPERATOR = Operator(name="Range", define=define, kernel=kernel, bound=bound)
+OPERATOR = Operator(
+    name="Range",
+    define=define,
+    kernel=kernel,
+    bound=bound,
+    other_readings={"range-length-exact": tuple(map(with_rounded_length, QUOTIENTS))},
+)

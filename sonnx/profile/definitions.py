@@ -325,14 +325,14 @@ class Uncheckable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DeviationKind = Literal[
-    "NaN", "infinity", "integer", "bool", "string", "number", "subnormal", "underflow", "sign of zero"
+    "NaN", "infinity", "integer", "bool", "string", "number", "subnormal", "underflow", "sign of zero", "shape"
 ]
 """The kinds in which elements of a runtime differ from the exact ones."""
 
 
-Alternative = Literal["NaN", "NaN of -inf alone", "value by ONNX", "any"]
-"""NaN; NaN in elements that depend on -inf alone; the value by the text of ONNX alone, as far as rounding allows;
-anything of the kind of difference."""
+Alternative = Literal["NaN", "NaN of -inf alone", "value by ONNX", "value by another reading", "any"]
+"""NaN; NaN in elements that depend on -inf alone; the value by the text of ONNX alone, as far as rounding allows; the
+value by a definition that the operator states for the erratum; anything of the kind of difference."""
 
 
 class Erratum(Struct, frozen=True, forbid_unknown_fields=True):

@@ -122,6 +122,8 @@ class CoveredPairs(Struct, frozen=True):
     """Those that no conforming call within the bounds has together."""
     unknown: tuple[tuple[str, str], ...]
     """Those that the solver did not decide; no case was made for them."""
+    not_asked: int = 0
+    """How many further ones it was not asked about, because its steps for all pairs together were used up."""
 
 
 class Part(Struct, frozen=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -19,9 +20,21 @@ EFFORT = 20_000_000
 """Steps of the solver for one class."""
 EFFORT_OF_PAIR = 400_000
 """Steps of the solver for a pair of classes."""
+EFFORT_OF_PAIRS = 60_000_000
+"""Steps of the solver for all pairs of classes of one version together; what is left then is not asked."""
+PAIRS_BETWEEN_PROGRESS = 200
+"""Pairs that are asked between two lines of progress."""
 CLASS = "class."
 """What the names of the conditions that a class occurs begin with."""
 SATISFIABLE, UNSATISFIABLE, UNKNOWN = "satisfiable", "unsatisfiable", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class PairDecisions:
+    """Two tables of pairs of classes, by their numbers: those that cannot occur, and those that were not asked."""
+
+    impossible: Array
+    not_asked: Array
 
 
 class CallSearch:
@@ -71,43 +84,61 @@ class CallSearch:
                 answers[combination[0]] = UNSATISFIABLE if model == z3.unsat else UNKNOWN
         return answers, models
 
-    def cover_pairs(self, possible: Sequence[int], models: list[tuple[Mapping[str, int], list[int]]]) -> Array:
+    def cover_pairs(
+        self,
+        possible: Sequence[int],
+        models: list[tuple[Mapping[str, int], list[int]]],
+        progress: Callable[[str], None],
+    ) -> PairDecisions:
         """Add models until every pair of these literals occurs that can, then remove those that are not needed.
 
-        Returns: the pairs that no model has; those that the solver did not decide are not among them.
+        Pairs are asked as long as `EFFORT_OF_PAIRS` lasts; those that the solver does not decide are in no table.
         """
         occurs = np.zeros((len(self.terms), len(self.terms)), np.int64)
-        impossible = np.zeros(occurs.shape, np.bool_)
+        impossible, not_asked = (np.zeros(occurs.shape, np.bool_) for _ in range(2))
         for _, members in models:
             occurs[np.ix_(members, members)] += 1
         self.solver.set("rlimit", EFFORT_OF_PAIR)
-        for one, other in combinations(possible, 2):
+        is_spent, before, total = False, self._steps(), len(possible) * (len(possible) - 1) // 2
+        for number, (one, other) in enumerate(combinations(possible, 2)):
+            if number % PAIRS_BETWEEN_PROGRESS == 0:
+                progress(f"pairs of classes, {number} of {total}")
             if occurs[one, other]:
                 continue
-            terms = [self.terms[one], self.terms[other]]
-            answer = self.solver.check(*terms)
-            impossible[one, other] = answer == z3.unsat
-            if answer == z3.sat:
-                models.append(self._values(self._with_preferred(terms)[0]))
+            is_spent = is_spent or self._steps() - before > EFFORT_OF_PAIRS
+            if is_spent:
+                not_asked[one, other] = True
+                continue
+            model = self._preferably([self.terms[one], self.terms[other]])
+            if isinstance(model, z3.ModelRef):
+                models.append(self._values(model))
                 occurs[np.ix_(models[-1][1], models[-1][1])] += 1
-        for model in sorted(models, key=lambda example: len(example[1])):
-            places = np.ix_(model[1], model[1])
+            impossible[one, other] = model == z3.unsat
+        for example in sorted(models, key=lambda example: len(example[1])):
+            places = np.ix_(example[1], example[1])
             if (occurs[places] > 1).all():
                 occurs[places] -= 1
-                models.remove(model)
-        return impossible
+                models.remove(example)
+        return PairDecisions(impossible, not_asked)
+
+    def _steps(self) -> int:
+        """The steps that the solver has taken."""
+        statistics = self.solver.statistics()
+        known = statistics.keys()
+        return int(statistics.get_key_value("rlimit count")) if "rlimit count" in known else 0
 
     def _preferably(self, terms: Sequence[z3.BoolRef]) -> z3.ModelRef | z3.CheckSatResult:
         """A model of the terms that also satisfies the preferred conditions, each in turn where possible; the answer of
         the solver where there is none.
         """
         if self.agreeing is None:
-            self.agreeing = self._with_preferred([])[1] if self.solver.check() == z3.sat else []
+            self.agree()
+        agreeing = self.agreeing or []
         # Where the terms hold with all conditions that agree without them, these are the ones that a turn would keep.
-        answer = self.solver.check(*terms, *self.agreeing)
+        answer = self.solver.check(*terms, *agreeing)
         if answer == z3.sat:
             return self.solver.model()
-        if answer == z3.unsat and not {term.get_id() for term in self.agreeing} & {
+        if answer == z3.unsat and not {term.get_id() for term in agreeing} & {
             term.get_id() for term in self.solver.unsat_core()
         }:
             return answer
@@ -126,6 +157,14 @@ class CallSearch:
                 model = self.solver.model()
                 kept.append(liked)
         return model, kept
+
+    def agree(self) -> Mapping[str, int]:
+        """Decide which preferred conditions agree; the values of a model in which they hold, none without a model."""
+        self.agreeing = []
+        if self.solver.check() != z3.sat:
+            return {}
+        model, self.agreeing = self._with_preferred([])
+        return self._values(model)[0]
 
     def preferred_model(self) -> Mapping[str, int] | None:
         """The values of a model that satisfies the preferred conditions, each in turn where possible."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -84,7 +84,7 @@ def operator_suite(described: OperatorDefinition, options: MakeOptions) -> Opera
     stored_cases: list[StoredCase] = []
     for family in families_of(described, edition, every=options.every_version):
         options.progress(f"{family.label}")
-        part, cases_of_part = part_of(family, hypotheses, options.pairs)
+        part, cases_of_part = part_of(family, hypotheses, options.pairs, options.progress)
         parts.append(part)
         stored_cases += cases_of_part
     return OperatorSuite(tuple(parts), archive_of(stored_cases))
@@ -97,9 +97,14 @@ def families_of(described: OperatorDefinition, edition: str, *, every: bool) -> 
         yield SignatureFamily(described, signature, edition, ((signature.version, edition),))
 
 
-def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tuple[Part, list[StoredCase]]:
+def part_of(
+    family: SignatureFamily,
+    hypotheses: Hypotheses,
+    pairs: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Part, list[StoredCase]]:
     """The cases of one version of an operator in one edition, and what the suite says about them."""
-    coverage = structures(family, pairs)
+    coverage = structures(family, pairs, progress=lambda done: progress(f"{family.label}: {done}"))
     excluded: Counter[tuple[str, str]] = Counter()
     stored_cases: list[StoredCase] = []
     start = f"{family.signature.operator}-{family.signature.version}-{family.edition}".lower()
@@ -115,7 +120,9 @@ def part_of(family: SignatureFamily, hypotheses: Hypotheses, pairs: bool) -> tup
         classes=tuple(ClassAnswer(class_.name, class_.rule, class_.answer) for class_ in coverage.classes),  # type: ignore[arg-type]
         pairs=(
             None if coverage.pairs is None
-            else CoveredPairs(coverage.pairs.covered, coverage.pairs.unsatisfiable, coverage.pairs.unknown)
+            else CoveredPairs(
+                coverage.pairs.covered, coverage.pairs.unsatisfiable, coverage.pairs.unknown, coverage.pairs.not_asked
+            )
         ),
         sizes=_sizes(coverage), unbroken=dict(coverage.unbroken), labels=_matrix(family, stored_cases),
         excluded=tuple(Excluded(call, reason, number) for (call, reason), number in excluded.items()),

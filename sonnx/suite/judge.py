@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from sonnx.executor.distance import BOOL, INFINITY, INTEGER, NAN, STRING, ZERO, Incomparable, distance, show
+from sonnx.executor.distance import BOOL, INFINITY, INTEGER, NAN, NUMBER, STRING, ZERO, Incomparable, distance, show
 from sonnx.numerics.draws import least_normal
 from sonnx.numerics.formats import NAMES, TEXT, Array, format_of, is_small_float, patterns, widened
 from sonnx.suite.expected import Ends
@@ -33,6 +33,11 @@ class JudgedDifference(Struct, frozen=True):
     """The expected element, type or shape."""
     actual: str = ""
     """What the implementation gave."""
+
+    @property
+    def stated_kind(self) -> str:
+        """The kind by which an erratum states it: a number is a number, whether it has to be exact or not."""
+        return NUMBER if self.kind in (VALUE, ROUNDING) else self.kind
 
 
 def differences(number: int, actual: Array | None, expected: Array, ends: Ends | None) -> list[JudgedDifference]:

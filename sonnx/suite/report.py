@@ -28,7 +28,8 @@ class SuiteReport(Suite, Rendered, frozen=True, kw_only=True):
     def exit_code(self) -> int:
         """0; 3 where the solver decided no answer for a class, or an operator is not made."""
         undecided = any(
-            any(class_.answer == UNKNOWN for class_ in part.classes) or (part.pairs and part.pairs.unknown)
+            any(class_.answer == UNKNOWN for class_ in part.classes)
+            or (part.pairs and (part.pairs.unknown or part.pairs.not_asked))
             for part in self.parts
         )
         return Unfinished.exit_code if undecided or self.unfinished else 0
@@ -69,7 +70,7 @@ def _section(part: Part) -> Section:
     if part.pairs is not None:
         note += (
             f"; pairs of classes: {part.pairs.covered} covered, {part.pairs.unsatisfiable} unsatisfiable, "
-            f"{len(part.pairs.unknown)} unknown"
+            f"{len(part.pairs.unknown)} unknown, {part.pairs.not_asked} not asked"
         )
     name = f"{part.operator}-{part.version}"
     complete = UNKNOWN not in answers
@@ -84,6 +85,9 @@ def _section(part: Part) -> Section:
         CaseResult("class", f"{one} with {other}", "unknown", Standing.OPEN, "the solver gave no answer for the pair")
         for one, other in (part.pairs.unknown if part.pairs is not None else ())
     ]
+    if part.pairs is not None and part.pairs.not_asked:
+        text = f"{part.pairs.not_asked} pairs were not asked: the steps of the solver were used up"
+        cases.append(CaseResult("class", f"pairs of {name}", "undecided", Standing.OPEN, text, shown=True))
     for label, ids in part.labels.items():
         if ids:
             cases.append(

@@ -39,7 +39,12 @@ from sonnx.suite.known_deviations import KnownDeviations, read_known
 from sonnx.suite.must_pass import MustPassList, read_must_pass
 from sonnx.suite.networks import NETWORKS
 from sonnx.suite.options import JudgeOptions, RunOptions
-from sonnx.suite.other_reading import has_nan_of_minus_infinity_alone, is_value_by_onnx
+from sonnx.suite.other_reading import (
+    DemandedOutput,
+    has_nan_of_minus_infinity_alone,
+    is_value_by_another_reading,
+    is_value_by_onnx,
+)
 from sonnx.suite.program import Answer, Program
 from sonnx.suite.recorded_outputs import RecordedOutputs
 from sonnx.suite.result import Counts, Deviation, OperatorRun, SuiteRun
@@ -322,7 +327,7 @@ class _Run:
         case = stored.case
         inputs = stored.inputs(number) if case.sets else {}
         part = case.sets[number] if case.sets else None
-        errata = dict(errata_of(case.operator, difference.kind))
+        errata = dict(errata_of(case.operator, difference.stated_kind))
         actual = (outputs or {}).get(difference.output)
         explained = explanation(stored, number, difference, inputs, actual)
         size = sum(prod(array.shape) for array in inputs.values())
@@ -354,13 +359,23 @@ def explanation(
     """The erratum whose other reading explains a difference of a data set; None if no erratum does."""
     case = stored.case
     value_class = case.sets[number].value_class if case.sets else None
+    expected = demanded_output(stored, number, difference.output) if case.sets else None
     of_network = case.operator == NETWORKS
     used = {node.operator for node in read(stored.model).graph.nodes} if of_network else {case.operator}
     return next(
-        (erratum for operator in sorted(used) for erratum, value_classes in errata_of(operator, difference.kind)
+        (erratum for operator in sorted(used) for erratum, value_classes in errata_of(operator, difference.stated_kind)
          if (value_class in value_classes if alternative_of(operator, erratum) is None
-             else is_instead(operator, erratum, difference, inputs, stored.model, actual))), None
+             else is_instead(operator, erratum, difference, inputs, stored.model, actual, expected, case.edition))),
+        None,
     )  # fmt: skip
+
+
+def demanded_output(stored: StoredCase, number: int, output: int) -> DemandedOutput | None:
+    """What is expected of an output of a data set; None where the data set does not have it."""
+    exact, lower, upper = (stored.arrays(number, role).get(output) for role in ("output", "lower", "upper"))
+    if exact is None:
+        return None
+    return DemandedOutput(output, exact, None if lower is None or upper is None else Ends(lower, upper))
 
 
 def is_instead(
@@ -370,8 +385,21 @@ def is_instead(
     inputs: Mapping[str, Array],
     model: bytes,
     actual: Array | None,
+    expected: DemandedOutput | None = None,
+    edition: str | None = None,
 ) -> bool:
-    """Whether an output can only come from an implementation that follows the other reading of an erratum."""
+    """Whether an output can only come from an implementation that follows the other reading of an erratum.
+
+    Args:
+        operator: which has the erratum.
+        erratum: its identifier.
+        difference: of the output from what is expected.
+        inputs: of the call.
+        model: the bytes of the model.
+        actual: the output.
+        expected: what is expected of the output.
+        edition: the edition of the model, the newest one if none is named.
+    """
     match alternative_of(operator, erratum):
         case "NaN":
             return difference.actual.startswith("nan")
@@ -381,6 +409,10 @@ def is_instead(
             )
         case "value by ONNX":
             return actual is not None and is_value_by_onnx(read(model), inputs, difference.output, actual)
+        case "value by another reading":
+            return actual is not None and expected is not None and is_value_by_another_reading(
+                read(model), operator, erratum, edition, inputs, expected, actual
+            )  # fmt: skip
         case "any":
             return True
         case _:

@@ -172,7 +172,13 @@ class _Bases:
     def __init__(self, family: SignatureFamily, models: Sequence[tuple[Mapping[str, int], CallInstance]]) -> None:
         self.family = family
         self.conditions = [*conforming(family)]
-        self.variables = {variable.decl().name(): variable for variable in _variables(self.conditions)}
+        terms = _terms(self.conditions)
+        self.variables = {
+            term.decl().name(): term
+            for term in terms
+            if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED
+        }
+        self.stating = _stating_extents(family, terms)
         self.models = [(values, call) for values, call in models if _elements(call.outputs) and _elements(call.inputs)]
         self.bases: dict[int, _Base] = {}
         self.context = z3.Context()
@@ -289,7 +295,7 @@ class _Bases:
     def _judged(self, place: int, tensor: str, from_end: int, extent: int) -> SizedCall | None:
         axis = self.models[place][0][f"{tensor}.rank"] - from_end
         values = self._base(place).grown(f"{tensor}.{axis}", extent)
-        if values is None:
+        if values is None or self._elements_of_inputs(values) > MAX_ELEMENTS:
             return None
         codes = self.family.variables.interpretation.codes
         call, report = judge(self.family.signature, codes, values, self.family.edition)
@@ -297,7 +303,15 @@ class _Bases:
             return None
         if not _elements(call.outputs) or _elements((*call.inputs, *call.outputs)) > MAX_ELEMENTS:
             return None
-        return SizedCall(call, values, self._number(call, tensor), axis, extent)
+        number = self._number(call, tensor)
+        # An input without elements has no long line, and a sequence without steps no long state.
+        is_read = all(_elements(call.inputs[read : read + 1]) for read in (0, number))
+        return SizedCall(call, values, number, axis, extent) if is_read else None
+
+    def _elements_of_inputs(self, values: Mapping[str, int]) -> int:
+        """The elements of all inputs, before there are arrays of them."""
+        ranks = {name: values.get(f"{name}.rank", 0) for name in self.tensors if self._has(values, name, -1)}
+        return sum(prod(values.get(f"{name}.{axis}", 0) for axis in range(rank)) for name, rank in ranks.items())
 
     def _grows(self, place: int, tensor: str, sized: SizedCall) -> bool:
         """Whether the outputs grow as the axis does."""
@@ -328,6 +342,7 @@ class _Bases:
                 if self.family.variables.tensors[tensor].formal not in {v.name for v in self.family.signature.values}
                 for axis in range(values.get(f"{tensor}.rank", 0))
             }
+            names |= dict.fromkeys(self.stating, False)
             context = self.context
             solver = z3.SimpleSolver(ctx=context)
             solver.set("rlimit", EFFORT)
@@ -360,18 +375,30 @@ class _Bases:
         return [z3.simplify(condition) for condition in together.children()[:-1]]
 
 
-def _variables(conditions: Sequence[z3.BoolRef]) -> list[z3.ExprRef]:
+def _terms(conditions: Sequence[z3.BoolRef]) -> list[z3.ExprRef]:
+    """The conditions and all terms in them, each once."""
     waiting: list[z3.ExprRef] = [*conditions]
-    known, variables = set[int](), list[z3.ExprRef]()
+    known, terms = set[int](), list[z3.ExprRef]()
     while waiting:
         term = waiting.pop()
         if term.get_id() in known:
             continue
         known.add(term.get_id())
-        if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            variables.append(term)
+        terms.append(term)
         waiting += term.children()
-    return variables
+    return terms
+
+
+def _stating_extents(family: SignatureFamily, terms: Sequence[z3.ExprRef]) -> list[str]:
+    """The attributes that state an extent of an input, such as hidden_size: a rule equates them with it."""
+    numbers = {attribute.name for attribute in family.signature.attributes if attribute.kind == "int"}
+    extents = {str(extent) for tensor in family.variables.tensors for extent in extents_of(family, tensor)}
+    equated = (
+        {str(side) for side in term.children()}
+        for term in terms
+        if term.decl().kind() == z3.Z3_OP_EQ and all(map(z3.is_const, term.children()))
+    )
+    return sorted({name for sides in equated if sides & extents for name in sides & numbers})
 
 
 def _place(tensor: str) -> int:

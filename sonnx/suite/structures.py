@@ -7,7 +7,7 @@ within `BOUNDS`, and each call that it gives is counted for all classes that occ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import z3
 
 from sonnx.checker.verdicts import Verdict
-from sonnx.numerics.formats import Array
+from sonnx.language.domain import given_key
 from sonnx.profile.definitions import Rule
 from sonnx.proofs.derived import breaking, conforming
 from sonnx.prover.call_variables import element
@@ -25,7 +25,7 @@ from sonnx.prover.smt_values import Truth, bool_term, negate
 from sonnx.prover.solvers import script
 from sonnx.prover.witness import CallInstance, judge
 from sonnx.suite.bounded import BitQuestions
-from sonnx.suite.call_search import SATISFIABLE, CallSearch
+from sonnx.suite.call_search import SATISFIABLE, CallSearch, PairDecisions
 from sonnx.suite.classes import Literal, combined, extents_of, literals_of, numbers_of, with_read_elements
 from sonnx.suite.decisions import (
     FOLDER,
@@ -101,15 +101,23 @@ class PairAnswers:
     covered: int
     unsatisfiable: int
     unknown: tuple[tuple[str, str], ...]
+    not_asked: int
+    """The pairs for which no steps of the solver were left."""
 
 
-def structures(family: SignatureFamily, pairs: bool = False, folder: Path | None = FOLDER) -> Structures:
+def structures(
+    family: SignatureFamily,
+    pairs: bool = False,
+    folder: Path | None = FOLDER,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Structures:
     """The classes and calls of one signature; equal signatures give equal ones.
 
     Args:
         family: the signature.
-        pairs: all pairs of classes, too; these are not kept.
+        pairs: cover all pairs of classes, too; these are not kept.
         folder: has files of what the solver is known to say; None to ask it.
+        progress: called with what is done, where pairs take long.
     """
     family = _afresh(family)
     with family.context():
@@ -119,13 +127,13 @@ def structures(family: SignatureFamily, pairs: bool = False, folder: Path | None
             with suppress(_OtherVerdict):
                 if kept is not None:
                     return _structures(family, literals, kept)
-        decisions, impossible = _decided(family, literals, pairs)
+        decisions, of_pairs = _decided(family, literals, pairs, progress)
         built = _structures(family, literals, decisions)
-    if impossible is None:
+    if of_pairs is None:
         return built
     possible = [number for number, answer in enumerate(decisions.answers) if answer == SATISFIABLE]
     occurring = [found.classes for found in decisions.conforming]
-    return replace(built, pairs=_pair_answers(built.classes, possible, occurring, impossible))
+    return replace(built, pairs=_pair_answers(built.classes, possible, occurring, of_pairs))
 
 
 def decide(family: SignatureFamily) -> tuple[str, Decisions]:
@@ -159,14 +167,30 @@ class _OtherVerdict(Exception):
     """The checker says something else about a call than when it was found."""
 
 
-def _decided(family: SignatureFamily, literals: Sequence[Literal], pairs: bool) -> tuple[Decisions, Array | None]:
-    """What the solver says; with `pairs` which pairs of classes no call has."""
+def _decided(
+    family: SignatureFamily,
+    literals: Sequence[Literal],
+    pairs: bool,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Decisions, PairDecisions | None]:
+    """What the solver says; with `pairs` about pairs of classes, too."""
     questions = BitQuestions()
     most = _largest_extent(family, questions)
-    search = CallSearch([*conforming(family), *_bounds(family, most)], literals, _filled(family), questions)
+    conditions, preferred = [*conforming(family), *_bounds(family, most)], _filled(family)
+    search = CallSearch(conditions, literals, preferred, questions)
+    agreed = search.agree()
+    absent = any(
+        CallSearch([*conditions, term], [], [], questions).any()
+        for name, term in _optional_outputs(family).items()
+        if not agreed.get(name)
+    )
+    present = [*_optional_outputs(family).values()] if absent else []
+    listing = _not_empty(family, agreed)
+    if present or listing:
+        search = CallSearch(conditions, literals, [*present, *listing, *preferred], questions)
     answers, models = search.cover([*((index,) for index in range(len(literals))), *combined(literals)])
     possible = sorted(number for number, answer in answers.items() if answer == SATISFIABLE)
-    impossible = search.cover_pairs(possible, models) if pairs else None
+    of_pairs = search.cover_pairs(possible, models, progress) if pairs else None
     conforming_calls: list[FoundCall] = []
     bases: dict[int, tuple[Values, CallInstance]] = {}
     for values, members in models:
@@ -188,7 +212,7 @@ def _decided(family: SignatureFamily, literals: Sequence[Literal], pairs: bool) 
         grown=tuple(GrownCall(_without_zeros(each.values), each.input, each.axis, each.extent) for each in sized),
         unpadded=tuple(_without_zeros(each.values) for each in unpadded_calls(family, [*bases.values()])),
     )  # fmt: skip
-    return decisions, impossible
+    return decisions, of_pairs
 
 
 def _without_zeros(values: Values) -> Values:
@@ -303,17 +327,24 @@ def problem(family: SignatureFamily) -> str:
 
 
 def _pair_answers(
-    classes: Sequence[StructureClass], possible: Sequence[int], occurring: Sequence[Sequence[int]], impossible: Array
+    classes: Sequence[StructureClass],
+    possible: Sequence[int],
+    occurring: Sequence[Sequence[int]],
+    decisions: PairDecisions,
 ) -> PairAnswers:
-    """Counts of the pairs of possible classes; a pair that is neither impossible nor in a model is unknown."""
+    """Counts of the pairs of possible classes; a pair that was asked, and neither cannot occur nor does, is unknown."""
+    impossible, not_asked = decisions.impossible, decisions.not_asked
     occurs = np.zeros(impossible.shape, np.bool_)
     for members in occurring:
         occurs[np.ix_(members, members)] = True
-    asked = np.zeros(impossible.shape, np.bool_)
-    asked[np.ix_(possible, possible)] = True
-    asked = np.triu(asked, 1)
-    unknown = [(classes[one].name, classes[other].name) for one, other in np.argwhere(asked & ~occurs & ~impossible)]
-    return PairAnswers(int((asked & occurs).sum()), int((asked & impossible).sum()), tuple(unknown))
+    wanted = np.zeros(impossible.shape, np.bool_)
+    wanted[np.ix_(possible, possible)] = True
+    wanted = np.triu(wanted, 1)
+    open_ = wanted & ~occurs & ~impossible
+    unknown = [(classes[one].name, classes[other].name) for one, other in np.argwhere(open_ & ~not_asked)]
+    return PairAnswers(
+        int((wanted & occurs).sum()), int((wanted & impossible).sum()), tuple(unknown), int((open_ & not_asked).sum())
+    )
 
 
 def _breaking_calls(
@@ -362,6 +393,21 @@ def _bounds(family: SignatureFamily, largest: int) -> Iterator[z3.BoolRef]:
     for parameter in family.signature.parameters:
         for number in numbers_of(family, parameter.name, parameter.kind):
             yield z3.And(number >= LEAST_ATTRIBUTE, number <= LARGEST_ATTRIBUTE)
+
+
+def _not_empty(family: SignatureFamily, values: Mapping[str, int]) -> list[z3.BoolRef]:
+    """That the lists of numbers that these values leave empty are not: an output with an axis of one element for each
+    number, such as that of Unsqueeze, has several elements on each axis only with an empty list.
+    """
+    names = [each.name for each in (*family.signature.attributes, *family.signature.values) if each.kind == "ints"]
+    return [z3.Int(f"{name}.length") >= 1 for name in names if values.get(f"{name}.length") == 0]
+
+
+def _optional_outputs(family: SignatureFamily) -> dict[str, z3.BoolRef]:
+    """That each optional output is there, by the name of this fact: an output that is not there is not compared."""
+    names = [given_key(output.name) for output in family.signature.outputs if output.optional]
+    terms = {name: family.variables.names[name] for name in names}
+    return {name: term for name, term in terms.items() if z3.is_expr(term)}
 
 
 def _filled(family: SignatureFamily) -> list[z3.BoolRef]:

@@ -15,6 +15,7 @@ from sonnx.suite.archive import StoredCase, Suite, read_cases
 from sonnx.suite.making import chosen_operators
 from sonnx.suite.options import MakeOptions
 from sonnx.suite.sizes import FEW_SIZES, MANY, SIZES, sized_calls
+from sonnx.suite.structures import WIDE_EXTENT
 from tests.support.cases import spread
 from tests.support.conforming_models import conforming_models
 
@@ -72,6 +73,35 @@ def test_the_first_input_of_every_operator_grows(operator: str) -> None:
     with conforming_models(operator) as (family, models):
         sized = sized_calls(family, models)
     assert len({each.extent for each in sized if each.input == 0} & {*SIZES}) >= len(SIZES) - 2
+
+
+def test_an_extent_that_an_attribute_states_grows_with_it() -> None:
+    """hidden_size of LSTM, with all inputs that have as many elements on an axis, or a multiple of them."""
+    least = {"X.0": 1, "X.1": 1, "X.2": 1, "hidden_size": 1}
+    with conforming_models("LSTM", least, WIDE_EXTENT) as (family, models):
+        sized = sized_calls(family, models)
+    names = [operand.name for operand in family.signature.inputs]
+    hidden = {}
+    for each in (each for each in sized if names[each.input] == "R"):
+        stated = {attribute.name: attribute.value for attribute in each.call.attributes}
+        hidden[stated["hidden_size"]] = {
+            name: facts.shape[1:] for name, facts in zip(names, each.call.inputs, strict=True) if facts is not None
+        }
+    assert hidden.keys() >= {*SIZES}
+    for size, of_inputs in hidden.items():
+        assert of_inputs["R"] == (4 * size, size)
+        assert of_inputs["W"][0] == 4 * size
+        assert of_inputs["B"] == (8 * size,)
+
+
+@pytest.mark.parametrize("operator", ["LSTM", "Pad"])
+def test_no_input_that_grows_is_empty(operator: str) -> None:
+    with conforming_models(operator) as (family, models):
+        sized = sized_calls(family, models)
+    for each in sized:
+        facts = each.call.inputs[each.input]
+        assert facts is not None
+        assert 0 not in facts.shape
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

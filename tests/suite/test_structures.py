@@ -8,7 +8,7 @@ import pytest
 
 from sonnx.profile.catalogue import operators
 from sonnx.prover.signature_family import SignatureFamily, signatures
-from sonnx.prover.witness import call_text
+from sonnx.prover.witness import CallInstance, call_text
 from sonnx.suite.call_search import SATISFIABLE, UNKNOWN, UNSATISFIABLE
 from sonnx.suite.structures import Structures, structures
 
@@ -56,6 +56,22 @@ ANSWERS = {
 def test_answer(operator: str, name: str) -> None:
     found = {each.name: each.answer for each in of(operator).classes}
     assert found.get(name, found) == ANSWERS[operator, name]
+
+
+def test_most_calls_have_a_list_that_is_not_empty() -> None:
+    """Also where each number of the list makes an axis of one element, and outputs with more elements are preferred."""
+    axes = [read_axes(each.call) for each in of("Unsqueeze").positive]
+    assert sum(map(bool, axes)) > 3 * len(axes) // 4
+    assert {len(each) for each in axes} == {0, 1, 2, 3, 4}
+    assert any(number < 0 for each in axes for number in each)
+
+
+def read_axes(call: CallInstance) -> tuple[int, ...]:
+    """The elements of the second input."""
+    facts = call.inputs[1]
+    assert facts is not None
+    assert isinstance(facts.values, tuple)
+    return tuple(int(str(number)) for number in facts.values)
 
 
 def test_equal_signatures_have_equal_calls() -> None:
