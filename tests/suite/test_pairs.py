@@ -31,7 +31,7 @@ def test_each_pair_occurs_in_a_call_or_cannot(operator: str) -> None:
 
 
 def test_pairs_for_which_no_steps_are_left_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonnx.suite.structures.EFFORT_OF_PAIRS", 50_000)
+    monkeypatch.setattr("sonnx.suite.call_search.EFFORT_OF_PAIRS", 50_000)
     said: list[str] = []
     made = structures(family_of("Relu"), pairs=True, progress=said.append)
     pairs, possible = made.pairs, [each for each in made.classes if each.answer == SATISFIABLE]
