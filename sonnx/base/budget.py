@@ -122,12 +122,12 @@ def is_lack_of_memory(error: BaseException, megabytes: int | None) -> bool:
     if megabytes is None:
         return _is_reported(error, (), words=())
     likely = is_likely(megabytes, peak_megabytes())
-    unloaded = isinstance(error, ImportError) or UNLOADED_SOLVER in str(error)
+    unloaded = isinstance(error, ImportError) or any(words in str(error) for words in UNLOADED)
     return (likely and unloaded) or _is_reported(error, SystemError if likely else ())
 
 
-UNLOADED_SOLVER = "libz3"
-"""What the error of z3 names where its library cannot be loaded."""
+UNLOADED = ("libz3", "Couldn't parse file content")
+"""Words of z3 where its library cannot be loaded, and of protobuf where it cannot load the description of a model."""
 SMALL_MEGABYTES = 1024
 """Of a smaller limit the libraries alone may use most, without a page that counts as used."""
 
