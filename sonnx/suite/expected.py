@@ -19,7 +19,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import structs
@@ -43,6 +43,8 @@ WIDTH = 1024.0
 """The box on which an operator is exact reaches from -1024 to 1024, as far as its types do."""
 ORDINARY = (1.0, 0.71875)
 """What replaces elements; both are numbers of every format."""
+
+T = TypeVar("T")
 
 MAX_KEPT = 8
 """Runners, and analysers, for other constants that are kept."""
@@ -121,11 +123,7 @@ class Tolerances:
             Stop: there are none.
         """
         key = tuple(box), _elements(constants), tighten
-        if key not in self.analysers:
-            if len(self.analysers) == MAX_KEPT:
-                self.analysers.clear()
-            self.analysers[key] = self._analyser(box, constants, tighten=tighten)
-        analyser = self.analysers[key]
+        analyser = _kept(self.analysers, key, lambda: self._analyser(box, constants, tighten=tighten))
         return analyser.run(box_of_arrays(analyser.model, box))
 
     def _analyser(self, inputs: Container[str], constants: Mapping[str, Array], *, tighten: bool) -> Analyser:
@@ -145,14 +143,14 @@ class Tolerances:
         Raises:
             Stop: the inputs have no value.
         """
-        key = _elements(constants)
-        if key not in self.runners:
-            if len(self.runners) == MAX_KEPT:
-                self.runners.clear()
-            tensors = tuple(_with(initializer, constants) for initializer in self.model.graph.initializers)
-            model = structs.replace(self.model, graph=structs.replace(self.model.graph, initializers=tensors))
-            self.runners[key] = ModelRunner(model, None, self.edition, unchecked=True)
-        return self.runners[key].run(inputs).values
+        runner = _kept(self.runners, _elements(constants), lambda: self._runner(constants))
+        return runner.run(inputs).values
+
+    def _runner(self, constants: Mapping[str, Array]) -> ModelRunner:
+        """A runner of the model with other constants."""
+        tensors = tuple(_with(initializer, constants) for initializer in self.model.graph.initializers)
+        model = structs.replace(self.model, graph=structs.replace(self.model.graph, initializers=tensors))
+        return ModelRunner(model, None, self.edition, unchecked=True)
 
     def _decided(self, name: str, points: _Points, exact: Array) -> Expected:
         """The ends of an output, from the first points that decide about each element."""
@@ -337,6 +335,15 @@ class _Points:
                 outputs[key] = self.tolerances.exact_values(inputs, constants)
         exact = outputs[key]
         return None if exact is None else widened(exact[name])
+
+
+def _kept(known: dict[object, T], key: object, new: Callable[[], T]) -> T:
+    """What is known by a key, or a new one, which is kept; what was kept before goes where there would be too many."""
+    if key not in known:
+        if len(known) == MAX_KEPT:
+            known.clear()
+        known[key] = new()
+    return known[key]
 
 
 def _elements(arrays: Mapping[str, Array]) -> object:
